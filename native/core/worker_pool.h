@@ -1,0 +1,55 @@
+// Threads of the addon's own, started when first needed. Separate pools for barriers, reads and maintenance, so that none
+// starves another, and never libuv's pool, which belongs to the program around us.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace millrace {
+
+class WorkerPool {
+ public:
+  explicit WorkerPool(std::size_t threads) : limit_(threads) {}
+  ~WorkerPool() { Stop(); }
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  /** Runs `job` on one of the threads, in the order of submission when there is one thread. */
+  void Submit(std::function<void()> job);
+  /** Changes how many threads may be started; running ones stay. */
+  void set_limit(std::size_t threads);
+  /** Drops jobs that have not begun, waits for those that have, joins. Later jobs are dropped. */
+  void Stop();
+
+ private:
+  void Run();
+
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  std::deque<std::function<void()>> jobs_;
+  std::vector<std::thread> threads_;
+  std::size_t limit_;
+  std::size_t idle_ = 0;
+  bool stopping_ = false;
+};
+
+/** Results on their way back to the loop thread. `wake` is called (from any thread) when the queue stops being empty. */
+class CompletionQueue {
+ public:
+  explicit CompletionQueue(std::function<void()> wake) : wake_(std::move(wake)) {}
+  void Post(std::function<void()> done);
+  /** Runs everything that has been posted. Loop thread only. */
+  void Drain();
+
+ private:
+  std::function<void()> wake_;
+  std::mutex mutex_;
+  std::vector<std::function<void()>> posted_;
+};
+
+}  // namespace millrace
