@@ -1,0 +1,93 @@
+// Bundles src/ into dist/ by esbuild: four entries that share chunks. Packages stay outside and are loaded from node_modules.
+// The types for users of the package come from tsc, without checking: `npm run check` checks.
+
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { root, run } from "./lib/run.mjs";
+import { filesBelow, sumOf } from "./lib/stale.mjs";
+
+const entries = {
+  broker: "src/main.ts",
+  cli: "src/cli/main.ts",
+  index: "src/index.ts",
+  client: "src/client/index.ts",
+};
+const typeEntries = ["index", "client"];
+const executable = "cli.js";
+
+export const bundleFiles = Object.keys(entries).map((name) => join(root, "dist", `${name}.js`));
+
+/** What the bundles on disk should have been made from. */
+export function bundleStamp() {
+  const inputs = ["package-lock.json", "tsconfig.json", "tsconfig.types.json", "scripts/build.mjs"];
+  return sumOf(root, [...filesBelow(join(root, "src"), [".ts"]), ...inputs.map((file) => join(root, file))]);
+}
+
+export async function buildBundles() {
+  const there = Object.entries(entries).filter(([, source]) => existsSync(join(root, source)));
+  const missing = Object.entries(entries).filter((entry) => !there.includes(entry));
+  for (const [, source] of missing) process.stderr.write(`millrace: ${source} is not written yet; left out\n`);
+  await Promise.all([bundle(Object.fromEntries(there)), emitTypes()]);
+}
+
+async function bundle(entryPoints) {
+  const esbuild = await import("esbuild");
+  const dist = join(root, "dist");
+  const result = await esbuild.build({
+    absWorkingDir: root,
+    entryPoints,
+    outdir: dist,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    packages: "external",
+    sourcemap: true,
+    sourcesContent: false,
+    chunkNames: "chunks/[name]-[hash]",
+    logLevel: "silent",
+    write: false,
+  });
+  // Chunks first and entries last, each by a rename: a broker that starts in the middle finds a whole set, the old or the new one.
+  const outputs = result.outputFiles.sort((a, b) => Number(isEntry(a.path)) - Number(isEntry(b.path)));
+  for (const { path, contents } of outputs) put(path, contents);
+  const made = new Set(outputs.map(({ path }) => path));
+  for (const file of filesBelow(dist, [".js", ".map"], ["types"])) {
+    if (!made.has(file)) rmSync(file);
+  }
+  await esbuild.stop();
+}
+
+const isEntry = (path) => bundleFiles.some((file) => path === file || path === `${file}.map`);
+
+function put(path, contents) {
+  mkdirSync(dirname(path), { recursive: true });
+  const next = `${path}.next`;
+  writeFileSync(next, withHashbang(path, contents));
+  if (basename(path) === executable) chmodSync(next, 0o755);
+  renameSync(next, path);
+}
+
+/** The command needs a first line that names its interpreter; the source map is moved down by that line. */
+function withHashbang(path, contents) {
+  const text = () => Buffer.from(contents).toString();
+  if (basename(path) === executable) return `#!/usr/bin/env node\n${text()}`;
+  if (basename(path) === `${executable}.map`) {
+    const map = JSON.parse(text());
+    return JSON.stringify({ ...map, mappings: `;${map.mappings}` });
+  }
+  return contents;
+}
+
+async function emitTypes() {
+  const outDir = join(root, "dist/types");
+  if (!typeEntries.every((name) => existsSync(join(root, entries[name])))) return;
+  rmSync(outDir, { recursive: true, force: true });
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  const { code, output } = await run(process.execPath, [tsc, "-p", "tsconfig.types.json"]);
+  if (code !== 0) throw new Error(`tsc cannot write dist/types (exit ${code}):\n${output}`);
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await buildBundles();
