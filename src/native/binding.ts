@@ -159,8 +159,14 @@ export interface NativeSegmentWriter {
   close(): Promise<void>;
 }
 
-/** Columns of a row of the selector's frame table (Int32Array). */
-export const FrameColumn = { CONNECTION: 0, OFFSET: 1, LENGTH: 2 } as const;
+/** Columns of a row of the selector's frame table (Int32Array). Frames of one connection are adjacent and in order. */
+export const FrameColumn = {
+  CONNECTION: 0,
+  /** Where the frame's contents begin in the arena: behind the length prefix. */
+  OFFSET: 1,
+  /** What the prefix said: bytes of contents, 1 … `maxFrameBytes`. */
+  LENGTH: 2,
+} as const;
 export const FRAME_COLUMNS = 3;
 
 /** Columns of a row of the flush table (Int32Array). Rows of one connection are adjacent and in the order of its answers. */
@@ -187,6 +193,10 @@ export const CloseReason = {
   IDLE: 4,
   SOCKET_ERROR: 5,
   LOCAL: 6,
+  /** A slice's file ended before the slice did: somebody cut it behind our back. To be logged. */
+  FILE_SHORT: 7,
+  /** A slice's file could not be read (EIO). To be logged. */
+  FILE_ERROR: 8,
 } as const;
 export type CloseReason = (typeof CloseReason)[keyof typeof CloseReason];
 
@@ -250,7 +260,8 @@ export interface SelectorOptions {
 
 /**
  * All sockets of a broker. `onTurn` is called from the event loop with how many rows of `frames`, `opened` and `closed`
- * (pairs) are filled; the arena's contents are valid until it returns. An exception out of it ends the process.
+ * (pairs) are filled, to be handled in this order: opened, frames, closed. The arena's contents are valid until it returns.
+ * It is also called with nothing after `wake()`. An exception out of it ends the process.
  *
  * A connection id is 20 bits of slot below 11 bits of generation: a late reply never reaches the next owner of a slot,
  * it is dropped. `id & 0xFFFFF` is dense, for arrays.
