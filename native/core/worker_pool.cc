@@ -1,4 +1,9 @@
+// Whatever a job or a completion holds (files, mappings) is released outside the lock: letting go of the last reference to
+// a file can take long.
+
 #include "core/worker_pool.h"
+
+#include <utility>
 
 namespace millrace {
 
@@ -6,7 +11,19 @@ void WorkerPool::Submit(std::function<void()> job) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (stopping_) return;
   jobs_.push_back(std::move(job));
-  if (idle_ < jobs_.size() && threads_.size() < limit_) threads_.emplace_back([this] { Run(); });
+  if (idle_ < jobs_.size() && threads_.size() < limit_) {
+    Thread thread;
+    if (thread.Start([this] { Run(); })) {
+      threads_.push_back(std::move(thread));
+    } else if (threads_.empty()) {
+      // No thread at all to be had: late on this thread is better than never.
+      std::function<void()> now = std::move(jobs_.back());
+      jobs_.pop_back();
+      lock.unlock();
+      now();
+      return;
+    }
+  }
   lock.unlock();
   ready_.notify_one();
 }
@@ -17,15 +34,16 @@ void WorkerPool::set_limit(std::size_t threads) {
 }
 
 void WorkerPool::Stop() {
-  std::vector<std::thread> threads;
+  std::deque<std::function<void()>> dropped;
+  std::vector<Thread> threads;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     stopping_ = true;
-    jobs_.clear();
+    dropped.swap(jobs_);
     threads.swap(threads_);
   }
   ready_.notify_all();
-  for (auto& thread : threads) thread.join();
+  for (auto& thread : threads) thread.Join();
 }
 
 void WorkerPool::Run() {
@@ -39,7 +57,7 @@ void WorkerPool::Run() {
     jobs_.pop_front();
     lock.unlock();
     job();
-    job = nullptr;  // What the job holds is released outside the lock.
+    job = nullptr;
     lock.lock();
   }
 }
@@ -54,13 +72,17 @@ void CompletionQueue::Post(std::function<void()> done) {
   if (first) wake_();
 }
 
-void CompletionQueue::Drain() {
+std::vector<std::function<void()>> CompletionQueue::Take() {
   std::vector<std::function<void()>> batch;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    batch.swap(posted_);
-  }
-  for (auto& done : batch) done();
+  std::lock_guard<std::mutex> lock(mutex_);
+  batch.swap(posted_);
+  return batch;
 }
+
+void CompletionQueue::Drain() {
+  for (auto& done : Take()) done();
+}
+
+void CompletionQueue::Discard() { Take(); }
 
 }  // namespace millrace

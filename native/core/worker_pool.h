@@ -7,8 +7,9 @@
 #include <deque>
 #include <functional>
 #include <mutex>
-#include <thread>
 #include <vector>
+
+#include "core/thread.h"
 
 namespace millrace {
 
@@ -32,7 +33,7 @@ class WorkerPool {
   std::mutex mutex_;
   std::condition_variable ready_;
   std::deque<std::function<void()>> jobs_;
-  std::vector<std::thread> threads_;
+  std::vector<Thread> threads_;
   std::size_t limit_;
   std::size_t idle_ = 0;
   bool stopping_ = false;
@@ -45,8 +46,12 @@ class CompletionQueue {
   void Post(std::function<void()> done);
   /** Runs everything that has been posted. Loop thread only. */
   void Drain();
+  /** Drops everything that has been posted, unrun. */
+  void Discard();
 
  private:
+  std::vector<std::function<void()>> Take();
+
   std::function<void()> wake_;
   std::mutex mutex_;
   std::vector<std::function<void()>> posted_;

@@ -11,6 +11,8 @@
 
 namespace millrace {
 
+struct StorageEnv;  // wrap/storage_env.h
+
 class EnvData {
  public:
   explicit EnvData(Napi::Env env);
@@ -23,10 +25,13 @@ class EnvData {
   WorkerPool& reads() { return reads_; }
   WorkerPool& maintenance() { return maintenance_; }
   CompletionQueue& completions() { return *completions_; }
+  const std::shared_ptr<StorageEnv>& storage() const { return storage_; }
 
   /** Called on the loop thread: an operation is under way, the process stays alive for it. Balanced by OperationDone. */
   void OperationBegun();
   void OperationDone();
+  /** The environment is being torn down: nothing may call into JavaScript any more. Loop thread only. */
+  bool going() const { return going_; }
 
  private:
   static void OnWake(uv_async_t* handle);
@@ -35,9 +40,12 @@ class EnvData {
   napi_env env_;
   uv_loop_t* loop_ = nullptr;
   uv_async_t* async_ = nullptr;
+  napi_async_context context_ = nullptr;
   napi_async_cleanup_hook_handle cleanup_ = nullptr;
   std::unique_ptr<CompletionQueue> completions_;
   int operations_ = 0;
+  bool going_ = false;
+  std::shared_ptr<StorageEnv> storage_;
   WorkerPool barriers_{8};
   WorkerPool reads_{4};
   WorkerPool maintenance_{2};
