@@ -7,10 +7,13 @@
 //          P = int32 partition | int32 epoch | int64 logStartOffset | int64 highWatermark | int64 durableOffset
 //            | int64 logEndOffset      (a partition that refused to open has −1 in all of them)
 //
-// Topics come sorted by name, partitions by number. A named topic that does not exist fails the whole request.
+// Topics come sorted by name, partitions by number. A named topic that does not exist fails the whole request. A topic that
+// is named twice is answered once: the answer is a list of topics, and 8 MiB of one name would else be 80 MiB of answer.
 
 import { type ErrorCode, ErrorCodes } from "../model/error-codes.js";
 import { type Offset, offset, type PartitionId, partitionId } from "../model/ids.js";
+import { METADATA_TOPICS_MAX } from "../model/limits.js";
+import { RECORD_FORMATS, type RecordFormat } from "../model/record-format.js";
 import { RequestKind } from "./api-keys.js";
 import { decodeResponse } from "./bad-response.js";
 import { LENGTH_BYTES } from "./frame.js";
@@ -18,10 +21,6 @@ import { Reader } from "./reader.js";
 import { Writer } from "./writer.js";
 
 export type MetadataVersion = 1 | 2;
-export type RecordFormat = "plain" | "crc32c";
-
-/** A record format's number on the wire is its place here. */
-const FORMATS: readonly RecordFormat[] = ["plain", "crc32c"];
 
 export interface PartitionMetadata {
   readonly partition: PartitionId;
@@ -39,17 +38,22 @@ export interface TopicMetadata {
   readonly partitions: readonly PartitionMetadata[];
 }
 
+/** A string's length and its shortest name. */
+const TOPIC_NAME_BYTES_MIN = 2 + 1;
+
 export class MetadataRequest {
-  /** Empty: all topics. */
-  topics: string[] = [];
+  /** What was named, each once. Empty: all topics. */
+  topics: ReadonlySet<string> = new Set();
 }
 
-/** Decodes `[from, end)`, both versions. NONE or CORRUPT_REQUEST. */
+/** Decodes `[from, end)`, both versions. NONE or CORRUPT_REQUEST, the latter also above {@link METADATA_TOPICS_MAX} names. */
 export function decodeMetadata(view: DataView, from: number, end: number, into: MetadataRequest): ErrorCode {
   const reader = new Reader(view, from, end);
-  into.topics = [];
-  const count = reader.count(3);
-  for (let i = 0; i < count && reader.ok; i++) into.topics.push(reader.topicName());
+  const topics = new Set<string>();
+  const count = reader.count(TOPIC_NAME_BYTES_MIN);
+  if (count > METADATA_TOPICS_MAX) return ErrorCodes.CORRUPT_REQUEST;
+  for (let i = 0; i < count && reader.ok; i++) topics.add(reader.topicName());
+  into.topics = topics;
   return reader.finished ? ErrorCodes.NONE : ErrorCodes.CORRUPT_REQUEST;
 }
 
@@ -77,7 +81,7 @@ export function encodeMetadataResponse(
   writer.int32(0).int32(correlationId).int16(ErrorCodes.NONE).int32(topics.length);
   for (const { topic, recordFormat, partitions } of topics) {
     writer.string(topic);
-    if (version === 2) writer.int8(FORMATS.indexOf(recordFormat));
+    if (version === 2) writer.int8(RECORD_FORMATS.indexOf(recordFormat));
     writer.int32(partitions.length);
     for (const p of partitions) {
       writer.int32(p.partition);
@@ -111,7 +115,7 @@ export function decodeMetadataResponse(
 
 function readTopic(reader: Reader, version: MetadataVersion): TopicMetadata {
   const topic = reader.topicName();
-  const recordFormat = version === 2 ? FORMATS[reader.int8()] : "crc32c";
+  const recordFormat: RecordFormat | undefined = version === 2 ? RECORD_FORMATS[reader.int8()] : "crc32c";
   if (recordFormat === undefined) reader.fail();
   const partitions: PartitionMetadata[] = [];
   const count = reader.count(PARTITION_BYTES[version]);
