@@ -1,0 +1,160 @@
+// Where settings come from: the file, the environment, the flags, or a caller's object. Each source is read into the same
+// shape (key, what was written, where), and unknown names are refused here, where their spelling is known. No value is
+// looked at.
+
+import { existsSync, readFileSync } from "node:fs";
+import { parse as parseToml, TomlError } from "smol-toml";
+import { nearest } from "./nearest.js";
+import { flagOf, isPerTopic, isSettingKey, perTopicKeys, type SettingKey, settingKeys, variableOf } from "./table.js";
+
+/** Something that somebody wrote. */
+export interface Entry {
+  readonly value: unknown;
+  /** "flag --port", "environment MILLRACE_PORT", "./millrace.toml". */
+  readonly from: string;
+}
+
+export interface Source {
+  readonly entries: Map<SettingKey, Entry>;
+  /** By topic: `partitions` and settings that a topic may have for itself. */
+  readonly topics: Map<string, Map<string, Entry>>;
+  readonly problems: string[];
+}
+
+/** What a command line asks for beside the settings. */
+export interface CommandLine extends Source {
+  readonly config: string | undefined;
+  readonly help: boolean;
+  readonly version: boolean;
+  readonly printConfig: boolean;
+}
+
+export const DEFAULT_CONFIG_FILE = "./millrace.toml";
+
+/** Variables with the prefix that belong to other commands of the package. */
+const FOREIGN_VARIABLES = new Set(["MILLRACE_BROKER", "MILLRACE_SEED"]);
+
+const emptySource = (): Source => ({ entries: new Map(), topics: new Map(), problems: [] });
+
+const meant = (name: string, known: readonly string[]): string => {
+  const near = nearest(name, known);
+  return near === undefined ? "" : `; did you mean ${near}?`;
+};
+
+const isTable = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
+
+/** `{segment: {bytes: 1}}` and `{"segment.bytes": 1}` are the same. */
+function flatten(table: Record<string, unknown>, prefix: string, into: Map<string, unknown>): void {
+  for (const [name, value] of Object.entries(table)) {
+    if (isTable(value)) flatten(value, `${prefix}${name}.`, into);
+    else if (value !== undefined) into.set(`${prefix}${name}`, value);
+  }
+}
+
+/** A document as a TOML file or a caller of `startBroker` writes it. */
+export function fromDocument(document: Record<string, unknown>, from: string): Source {
+  const source = emptySource();
+  const { topics, ...rest } = document;
+  const flat = new Map<string, unknown>();
+  flatten(rest, "", flat);
+  if (isTable(topics)) {
+    for (const [name, settings] of Object.entries(topics)) readTopic(source, name, settings, from);
+  } else if (topics !== undefined) {
+    flat.set("topics", topics);
+  }
+  for (const [key, value] of flat) {
+    if (isSettingKey(key)) source.entries.set(key, { value, from });
+    else source.problems.push(`${key}: no such setting (${from})${meant(key, settingKeys)}`);
+  }
+  return source;
+}
+
+function readTopic(source: Source, name: string, settings: unknown, from: string): void {
+  if (!isTable(settings)) {
+    source.problems.push(
+      `topics.${name}: got ${JSON.stringify(settings)} (${from}); takes a table, as [topics.${name}] with partitions = 1`,
+    );
+    return;
+  }
+  const flat = new Map<string, unknown>();
+  flatten(settings, "", flat);
+  const entries = new Map<string, Entry>();
+  const known = ["partitions", ...perTopicKeys];
+  for (const [key, value] of flat) {
+    if (key === "partitions" || (isSettingKey(key) && isPerTopic(key))) {
+      entries.set(key, { value, from: `${from} [topics.${name}]` });
+    } else if (isSettingKey(key)) {
+      source.problems.push(`topics.${name}.${key}: ${key} cannot be set for one topic (${from})`);
+    } else {
+      source.problems.push(`topics.${name}.${key}: no such setting of a topic (${from})${meant(key, known)}`);
+    }
+  }
+  source.topics.set(name, entries);
+}
+
+/** The file that `--config` names, which must be there, or the default one, which may be. */
+export function fromFile(named: string | undefined): Source {
+  if (named === undefined && !existsSync(DEFAULT_CONFIG_FILE)) return emptySource();
+  const path = named ?? DEFAULT_CONFIG_FILE;
+  const failed = (problem: string): Source => ({ ...emptySource(), problems: [problem] });
+  let content: string;
+  try {
+    content = readFileSync(path, "utf8");
+  } catch (error) {
+    return failed(`--config: cannot read ${path}: ${(error as Error).message}`);
+  }
+  try {
+    return fromDocument(parseToml(content), path);
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const reason = error.message.split("\n", 1)[0].replace(/^Invalid TOML document: /, "");
+    return failed(`${path}:${error.line}:${error.column}: not TOML: ${reason}`);
+  }
+}
+
+export function fromEnvironment(environment: Readonly<Record<string, string | undefined>>): Source {
+  const source = emptySource();
+  const keys = new Map(settingKeys.map((key) => [variableOf(key), key]));
+  for (const [name, value] of Object.entries(environment)) {
+    if (!name.startsWith("MILLRACE_") || FOREIGN_VARIABLES.has(name) || value === undefined) continue;
+    const key = keys.get(name);
+    if (key !== undefined) source.entries.set(key, { value, from: `environment ${name}` });
+    else source.problems.push(`${name}: no such setting (environment)${meant(name, [...keys.keys()])}`);
+  }
+  return source;
+}
+
+/** `--port 4710` and `--port=4710`. */
+export function fromFlags(args: readonly string[]): CommandLine {
+  const source = emptySource();
+  const asked = { config: undefined as string | undefined, help: false, version: false, printConfig: false };
+  const keys = new Map<string, SettingKey>(settingKeys.map((key) => [flagOf(key), key]));
+  const known = [...keys.keys(), "--config", "--help", "--version", "--print-config"];
+  const seen = new Set<string>();
+  for (let i = 0; i < args.length; i++) {
+    const [, name, attached] = /^(--[^=]*|-[hv])(?:=([\s\S]*))?$/.exec(args[i]) ?? [];
+    if (name === undefined) {
+      source.problems.push(`${JSON.stringify(args[i])}: settings are given as --name value; see --help`);
+      continue;
+    }
+    if (seen.has(name)) source.problems.push(`${name}: given twice`);
+    seen.add(name);
+    if (name === "--help" || name === "-h") asked.help = true;
+    else if (name === "--version" || name === "-v") asked.version = true;
+    else if (name === "--print-config") asked.printConfig = true;
+    else {
+      // A value that looks like a flag is a value that was left out; --name=--value says that it is meant.
+      const value = attached ?? (args[i + 1]?.startsWith("--") ? undefined : args[++i]);
+      if (!known.includes(name)) {
+        source.problems.push(`${name}: no such flag${meant(name, known)}`);
+        continue;
+      }
+      const key = keys.get(name);
+      if (value === undefined) source.problems.push(`${name}: takes a value and got none`);
+      else if (key === undefined) asked.config = value;
+      else source.entries.set(key, { value, from: `flag ${name}` });
+    }
+  }
+  return { ...source, ...asked };
+}
