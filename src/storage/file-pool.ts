@@ -1,0 +1,3 @@
+export declare class FilePool {
+  constructor(maxFiles: number);
+}

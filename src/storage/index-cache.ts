@@ -1,0 +1,3 @@
+export declare class IndexCache {
+  constructor(maxBytes: number);
+}
