@@ -22,29 +22,34 @@ export class Writer {
   }
 
   int8(value: number): this {
-    this.view.setInt8(this.room(1), value);
+    const at = this.room(1);
+    this.view.setInt8(at, value);
     return this;
   }
 
   int16(value: number): this {
-    this.view.setInt16(this.room(2), value);
+    const at = this.room(2);
+    this.view.setInt16(at, value);
     return this;
   }
 
   int32(value: number): this {
-    this.view.setInt32(this.room(4), value);
+    const at = this.room(4);
+    this.view.setInt32(at, value);
     return this;
   }
 
   int64(value: number): this {
-    putInt64(this.view, this.room(8), value);
+    const at = this.room(8);
+    putInt64(this.view, at, value);
     return this;
   }
 
   string(text: string): this {
     const bytes = encoder.encode(text);
     invariant(bytes.length <= STRING_BYTES_MAX, `a string on the wire has at most ${STRING_BYTES_MAX} bytes`);
-    this.view.setUint16(this.room(2), bytes.length);
+    const at = this.room(2);
+    this.view.setUint16(at, bytes.length);
     return this.bytes(bytes);
   }
 
@@ -65,6 +70,7 @@ export class Writer {
     return this.buffer.subarray(0, this.at);
   }
 
+  /** Takes `bytes` bytes and answers where. It may replace `view`, so it comes before anything that uses that. */
   private room(bytes: number): number {
     const from = this.at;
     const needed = from + bytes;
