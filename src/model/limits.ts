@@ -36,3 +36,48 @@ export const UPKEEP_INTERVAL_MS = 200;
 
 /** Names in one METADATA request. Each becomes a string on the event loop: 10 000 cost about a millisecond, 8 MiB of them 300. */
 export const METADATA_TOPICS_MAX = 10_000;
+
+/** What HELLO tells of the longest wait of a fetch: longer, and a dead peer is noticed late; shorter, and idle readers ask often. */
+export const FETCH_WAIT_MS_MAX = 60_000;
+
+/** Partitions that open at the same time: recovery reads the disk, and a disk serves a few readers better than hundreds. */
+export const OPEN_PARTITIONS_AT_ONCE = 8;
+
+/** Problems of one kind that produces without acknowledgement meet are counted, and told to the operator at most this often. */
+export const UNACKNOWLEDGED_ERROR_LOG_MS = 10_000;
+
+/** How often the space on the disk is asked for. Between two questions it is reckoned from what was reserved. */
+export const DISK_CHECK_MS = 1_000;
+
+/** Replies of a turn are gathered here before one native call sends them: 20 000 of PRODUCE; larger ones go in several calls. */
+export const REPLY_ARENA_BYTES = 512 * 1024;
+
+/** Rows that one native flush takes: one for each connection of a turn and one more for each file slice. */
+export const FLUSH_ROWS = 4096;
+
+/** Requests that one turn hands over. More wait in their sockets: it bounds how long a turn can take. */
+export const FRAME_ROWS = 4096;
+
+/** Connections that one turn reports as opened or closed. More are reported by the next one. */
+export const CONNECTION_EVENTS = 1024;
+
+/** What one connection may bring in in a turn, and send: one that has much to say delays the others by this much at a time. */
+export const TURN_BYTES_IN = 256 * 1024;
+export const TURN_BYTES_OUT = 1024 * 1024;
+
+/** The arena of a turn beside the room for one frame of the largest size. It should fit the processor's cache. */
+export const ARENA_TURN_BYTES = 1024 * 1024;
+
+/** Replies that are planned (a lookup for each) before other work gets its chance; a plan takes about a microsecond. */
+export const PLANS_PER_FLUSH = 2048;
+
+/** Until a connection that owes its peer too many bytes is looked at again; nothing else wakes an answer that was put off. */
+export const PUT_OFF_MS = 10;
+
+/** After the last answer of a stopping broker its sockets are read for so long, so that no unread byte turns the close into a reset. */
+export const STOP_LINGER_MS = 1_000;
+
+/** Connections of the side port. It is for a few probes and a person; more would take descriptors from the log. */
+export const OPS_CONNECTIONS_MAX = 64;
+/** How often it is still looked after when nothing is written any more: two seconds, until its window is closed. */
+export const UPKEEP_QUIET_TICKS = 10;
