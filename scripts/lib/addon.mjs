@@ -12,7 +12,7 @@ export const addonFile = join(root, "build/Release/millrace.node");
 /** What the addon on disk should have been made from. */
 export function addonSources() {
   const api = join(root, "node_modules/node-addon-api/package.json");
-  const files = [...filesBelow(join(root, "native"), [".cc", ".h"], ["test"]), join(root, "binding.gyp"), api];
+  const files = [...filesBelow(join(root, "native"), [".cc", ".h", ".inc"], ["test"]), join(root, "binding.gyp"), api];
   const { modules } = process.versions;
   return sumOf(root, files, [process.version, modules, process.platform, process.arch]);
 }
