@@ -33,9 +33,9 @@ export async function buildAddon() {
 /** The directory with include/node of the running Node: its prefix, or npm_config_nodedir where somebody chose one. */
 export function headersOfThisNode(
   prefix = dirname(dirname(realpathSync(process.execPath))),
-  chosen = process.env.npm_config_nodedir,
+  chosen = process.env.npm_config_nodedir ?? "",
 ) {
-  const dir = chosen ?? prefix;
+  const dir = chosen === "" ? prefix : chosen;
   const header = join(dir, "include/node/node_version.h");
   const wayOut =
     "They come with the archives of nodejs.org, with nvm and with NodeSource's packages; on Debian and Ubuntu's own Node they are " +
