@@ -1,0 +1,151 @@
+#include "floor/mapped_log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "common/args.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+namespace bench {
+
+namespace {
+// One madvise call holds the map's lock only for so long, so that the writer's own faults get in between.
+constexpr uint64_t kPopulateStep = 2u << 20;
+constexpr uint64_t kPage = 4096;
+}  // namespace
+
+FloorSegment::FloorSegment(const std::string& path, uint64_t bytes, bool map_it) : capacity(bytes) {
+  fd = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) Die("cannot create " + path);
+#if defined(__linux__)
+  if (fallocate(fd, map_it ? 0 : FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) != 0) {
+    Die("cannot reserve blocks for " + path);
+  }
+#else
+  if (map_it && ftruncate(fd, static_cast<off_t>(bytes)) != 0) Die("cannot size " + path);
+#endif
+  if (!map_it) return;
+  void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (at == MAP_FAILED) Die("cannot map " + path);
+  map = static_cast<uint8_t*>(at);
+}
+
+FloorSegment::~FloorSegment() {
+  Unmap();
+  if (fd >= 0) close(fd);
+}
+
+void FloorSegment::Unmap() {
+  if (map != nullptr) munmap(map, capacity);
+  map = nullptr;
+}
+
+void PopulateForWrite(uint8_t* map, uint64_t from, uint64_t to) {
+  from &= ~(kPage - 1);
+  for (; from < to; from += kPopulateStep) {
+    const uint64_t bytes = std::min(kPopulateStep, to - from);
+    if (madvise(map + from, bytes, MADV_POPULATE_WRITE) == 0) continue;
+    // Adding nothing is a write that leaves what another thread has put there.
+    for (uint64_t p = from; p < from + bytes; p += kPage) {
+      __atomic_fetch_add(map + p, 0, __ATOMIC_RELAXED);
+    }
+  }
+}
+
+MappedLog::MappedLog(std::string directory, uint64_t segment_bytes, uint64_t ahead, bool mapped)
+    : directory_(std::move(directory)), segment_bytes_(segment_bytes), ahead_(ahead), mapped_(mapped) {
+  helper_ = std::thread([this] { Help(); });
+  Roll();
+}
+
+MappedLog::~MappedLog() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  helper_.join();
+}
+
+void MappedLog::Roll() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  wake_.wait(lock, [this] { return next_ != nullptr; });
+  if (active_ != nullptr) full_.push_back(active_);
+  segments_.push_back(std::move(next_));
+  active_ = segments_.back().get();
+  active_->base_offset = next_offset_;
+  populating_ = mapped_ && ahead_ != 0 ? active_ : nullptr;
+  written_.store(0, std::memory_order_relaxed);
+  poke_at_ = ahead_ / 4;
+  wake_.notify_all();
+}
+
+// The helper is woken about each quarter of the window, not for each batch: a wake-up costs more than a batch
+// does.
+void MappedLog::Poke() {
+  poke_at_ = active_->end + ahead_ / 4;
+  std::lock_guard<std::mutex> lock(mutex_);
+  wake_.notify_all();
+}
+
+void MappedLog::Help() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!stop_) {
+    if (next_ == nullptr) {
+      const std::string path = directory_ + "/" + std::to_string(made_++) + ".log";
+      lock.unlock();
+      auto made = std::make_unique<FloorSegment>(path, segment_bytes_, mapped_);
+      if (mapped_ && ahead_ != 0) {
+        made->populated = std::min(ahead_ / 2, segment_bytes_);
+        PopulateForWrite(made->map, 0, made->populated);
+      }
+      lock.lock();
+      next_ = std::move(made);
+      wake_.notify_all();
+      continue;
+    }
+    if (!full_.empty()) {
+      FloorSegment* full = full_.back();
+      full_.pop_back();
+      lock.unlock();
+      full->Unmap();
+      lock.lock();
+      continue;
+    }
+    FloorSegment* segment = populating_;
+    if (segment != nullptr) {
+      const uint64_t want = std::min(written_.load(std::memory_order_relaxed) + ahead_, segment->capacity);
+      if (segment->populated < want) {
+        const uint64_t from = segment->populated;
+        segment->populated = std::min(want, from + kPopulateStep);
+        const uint64_t to = segment->populated;
+        lock.unlock();
+        PopulateForWrite(segment->map, from, to);
+        lock.lock();
+        continue;
+      }
+    }
+    wake_.wait(lock);
+  }
+}
+
+const FloorSegment& MappedLog::Find(uint64_t offset) const {
+  const auto after = std::upper_bound(
+      segments_.begin(), segments_.end(), offset,
+      [](uint64_t wanted, const std::unique_ptr<FloorSegment>& s) { return wanted < s->base_offset; });
+  return **(after - 1);
+}
+
+std::vector<int> MappedLog::TakeUnforced() {
+  std::vector<int> descriptors;
+  for (size_t i = first_unforced_; i < segments_.size(); i++) descriptors.push_back(segments_[i]->fd);
+  first_unforced_ = segments_.size() - 1;
+  return descriptors;
+}
+
+}  // namespace bench

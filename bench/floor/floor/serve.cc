@@ -1,0 +1,54 @@
+// floor serve: starts the server, says where it listens in one line like the broker's, and prints what it
+// counted when it is told to stop (SIGTERM).
+
+#include <csignal>
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "floor/commands.h"
+#include "floor/server.h"
+
+namespace bench {
+namespace {
+volatile int stop_asked = 0;
+}
+
+int RunServe(Args& args) {
+  ServerOptions options;
+  options.host = args.Text("--host", "127.0.0.1");
+  options.port = static_cast<uint16_t>(args.Number("--port", 0, 0, 65535));
+  options.congestion = args.Text("--congestion", "");
+  options.zero_copy = args.Choice("--fetch", "sendfile", "sendfile heap") == "sendfile";
+  options.record_size = static_cast<uint64_t>(args.Number("--size", 128, 1, 8 << 20));
+  options.receive_bytes = static_cast<uint64_t>(args.Number("--receive", 256 << 10, 4096, 16 << 20));
+  const std::string directory = args.Text("--dir", ".");
+  const std::string sink_name = args.Choice("--sink", "mapped", "mapped pwrite none");
+  const bool sums = args.Choice("--format", "crc32c", "crc32c plain") == "crc32c";
+  const auto segment = static_cast<uint64_t>(args.Number("--segment", 128 << 20, 1 << 20, int64_t{1} << 30));
+  const auto ahead = static_cast<uint64_t>(args.Number("--ahead", 64 << 20, 0, int64_t{1} << 30));
+  args.Finish();
+
+  struct sigaction action{};
+  action.sa_handler = [](int) { stop_asked = 1; };  // no SA_RESTART: epoll_wait must return
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, nullptr);
+
+  const SinkKind kind = sink_name == "mapped"   ? SinkKind::kMapped
+                        : sink_name == "pwrite" ? SinkKind::kPwrite
+                                                : SinkKind::kNone;
+  Sink sink(kind, sums, directory, segment, ahead);
+  Server server(options, &sink);
+  printf("floor ready host=%s port=%u pid=%d\n", options.host.c_str(), server.port(), getpid());
+  fflush(stdout);
+  const ServerCounts counts = server.Run(&stop_asked);
+  const CpuTime cpu = CpuTime::OfThisProcess();
+
+  Json json;
+  json.Open('{').Key("frames").Count(counts.frames).Key("batches").Count(counts.batches);
+  json.Key("records").Count(counts.records).Key("fetches").Count(counts.fetches);
+  json.Key("barriers").Count(counts.barriers).Key("cpuSeconds").Real(cpu.user + cpu.system);
+  json.Close('}').Print();
+  return 0;
+}
+
+}  // namespace bench

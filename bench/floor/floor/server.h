@@ -1,0 +1,87 @@
+// A single-threaded epoll server that does for PRODUCE v1 and FETCH v1 what no broker can do without:
+// receive, cut frames, check and store the records, answer; send slices of files. One partition whatever the
+// topic, no index (all records have one size, which it is told), nothing bounded but the frame. FORCED
+// answers leave in groups after a barrier.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "floor/forcer.h"
+#include "floor/output.h"
+#include "floor/sink.h"
+
+namespace bench {
+
+struct ServerOptions {
+  std::string host;
+  uint16_t port = 0;
+  std::string congestion;  // TCP congestion control; empty = the system's default
+  bool zero_copy = true;
+  uint64_t record_size = 128;  // for FETCH: where an offset lies
+  uint64_t receive_bytes = 256 << 10;
+};
+
+struct ServerCounts {
+  uint64_t frames = 0;
+  uint64_t batches = 0;
+  uint64_t records = 0;
+  uint64_t fetches = 0;
+  uint64_t barriers = 0;
+};
+
+class Server {
+ public:
+  Server(const ServerOptions& options, Sink* sink);
+  uint16_t port() const { return port_; }
+  /** Until `*stop` is set by a signal. */
+  ServerCounts Run(const volatile int* stop);
+
+ private:
+  struct Connection {
+    int socket = -1;
+    uint32_t generation = 0;
+    std::vector<uint8_t> carry;  // an unfinished frame
+    OutputQueue output;
+    bool wants_write = false;
+  };
+  struct Waiting {
+    uint32_t connection;
+    uint32_t generation;
+    uint8_t answer[26];
+  };
+
+  void Accept();
+  void Receive(uint32_t id);
+  /** Handles the whole frames of [at, end); returns where the unfinished one begins, or nullptr for a broken
+   * stream. */
+  const uint8_t* Cut(uint32_t id, const uint8_t* at, const uint8_t* end);
+  bool Produce(uint32_t id, const uint8_t* frame, uint32_t length, uint32_t correlation);
+  bool Fetch(uint32_t id, const uint8_t* frame, uint32_t length, uint32_t correlation);
+  void Refuse(uint32_t correlation, uint16_t error);
+  uint8_t* Answer(uint32_t bytes);
+  void Send(uint32_t id, Piece slice);
+  void Resume(uint32_t id);
+  void Watch(uint32_t id, bool writing);
+  void Close(uint32_t id);
+  void Force();
+  void Forced();
+
+  const ServerOptions options_;
+  Sink* const sink_;
+  int epoll_ = -1;
+  int listener_ = -1;
+  uint16_t port_ = 0;
+  std::vector<std::unique_ptr<Connection>> connections_;
+  std::vector<uint32_t> free_;
+  std::vector<uint8_t> arena_;
+  std::vector<uint8_t> replies_;
+  size_t reply_bytes_ = 0;
+  Forcer forcer_;
+  std::vector<Waiting> arriving_;
+  std::vector<Waiting> forcing_;
+  ServerCounts counts_;
+};
+
+}  // namespace bench
