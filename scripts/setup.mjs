@@ -48,7 +48,7 @@ async function makeReady(force) {
   const why = installNeeded(root);
   if (why !== undefined) await step(`installing packages with npm ci (${why})`, install);
   const work = [];
-  if (force || addonIsStale()) work.push(step("compiling the native addon (node-gyp, about a minute)", makeAddon));
+  if (force || addonIsStale()) work.push(step("compiling the native addon (node-gyp)", makeAddon));
   if (force || bundlesAreStale()) work.push(step("bundling src/ into dist/ (esbuild)", makeBundles));
   const failed = (await Promise.allSettled(work)).filter(({ status }) => status === "rejected");
   if (failed.length > 0) throw new AggregateError(failed.map(({ reason }) => reason));

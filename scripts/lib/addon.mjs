@@ -25,9 +25,16 @@ export async function buildAddon() {
   await toolsOfTheBuild();
   const gyp = join(root, "node_modules/node-gyp/bin/node-gyp.js");
   const args = ["configure", "build", `--nodedir=${nodedir}`, `--jobs=${availableParallelism()}`, "--release"];
-  const { code, output } = await run(process.execPath, [gyp, ...args]);
+  const { code, output } = await run(process.execPath, [gyp, ...args], { env: environmentWith(nodedir) });
   if (code !== 0) throw new Error(`the native addon does not build (node-gyp exit ${code}):\n${output}`);
   if (!existsSync(addonFile)) throw new Error(`node-gyp left no ${addonFile}:\n${output}`);
+}
+
+/** node-gyp lets the environment win over its arguments: an empty npm_config_nodedir there, or a target, would send it downloading. */
+function environmentWith(nodedir) {
+  const misleading = /^npm_(package_)?config_(node_gyp_)?(nodedir|target|runtime|disturl|dist_url|devdir)$/i;
+  const rest = Object.entries(process.env).filter(([name]) => !misleading.test(name));
+  return { ...Object.fromEntries(rest), npm_config_nodedir: nodedir };
 }
 
 /** The directory with include/node of the running Node: its prefix, or npm_config_nodedir where somebody chose one. */

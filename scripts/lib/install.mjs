@@ -32,10 +32,13 @@ function isForThisMachine({ os, cpu, libc }) {
   return libc === undefined && os?.includes(process.platform) && cpu?.includes(process.arch);
 }
 
-/** `npm ci` with the npm that runs us, development packages included whatever NODE_ENV says: they are what builds. */
+/**
+ * `npm ci` with the npm that runs us, development packages included whatever NODE_ENV says: they are what builds. Their install
+ * scripts are not run, because none of them is needed.
+ */
 export async function install() {
   const npm = process.env.npm_execpath ?? "";
-  const args = ["ci", "--include=dev", "--no-audit", "--no-fund"];
+  const args = ["ci", "--include=dev", "--ignore-scripts", "--no-audit", "--no-fund"];
   const { code, output } =
     basename(npm) === "npm-cli.js" ? await run(process.execPath, [npm, ...args]) : await run("npm", args);
   if (code !== 0) throw new Error(`npm ci failed (exit ${code}):\n${output}`);
