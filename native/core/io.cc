@@ -1,0 +1,111 @@
+// An interrupted call is made again, a barrier too: EINTR says that it was not carried out, unlike every other error.
+
+#include "core/io.h"
+
+#include <limits.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+
+#include "core/platform.h"
+
+namespace millrace {
+namespace {
+
+std::atomic<std::uint64_t> barriers{0};
+
+#if defined(IOV_MAX)
+constexpr std::size_t kVectorsMax = IOV_MAX;
+#else
+constexpr std::size_t kVectorsMax = 1024;
+#endif
+
+/** Zeros are written in pieces of this size: large enough to be rare calls, small enough for the read-only segment. */
+constexpr std::size_t kZeroPiece = 64 * 1024;
+const std::uint8_t kZeros[kZeroPiece] = {};
+
+template <typename Call>
+int Barrier(Call call) {
+  for (;;) {
+    barriers.fetch_add(1, std::memory_order_relaxed);
+    if (call() == 0) return 0;
+    if (errno != EINTR) return errno;
+  }
+}
+
+}  // namespace
+
+ssize_t ReadAt(int fd, void* into, std::size_t bytes, off_t position) {
+  auto* at = static_cast<std::uint8_t*>(into);
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ssize_t n = ::pread(fd, at + done, bytes - done, position + static_cast<off_t>(done));
+    if (n == 0) break;
+    if (n > 0) {
+      done += static_cast<std::size_t>(n);
+    } else if (errno != EINTR) {
+      return -1;
+    }
+  }
+  return static_cast<ssize_t>(done);
+}
+
+int WriteAt(int fd, const void* from, std::size_t bytes, off_t position) {
+  iovec part{const_cast<void*>(from), bytes};
+  return WriteVectorsAt(fd, &part, 1, position);
+}
+
+int WriteVectorsAt(int fd, iovec* parts, std::size_t count, off_t position) {
+  while (count > 0) {
+    if (parts->iov_len == 0) {
+      parts++;
+      count--;
+      continue;
+    }
+    const int group = static_cast<int>(std::min(count, kVectorsMax));
+    const ssize_t written = ::pwritev(fd, parts, group, position);
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return errno;
+    }
+    if (written == 0) return EIO;  // No file system should; going on would be for ever.
+    position += written;
+    auto left = static_cast<std::size_t>(written);
+    while (left > 0) {
+      const std::size_t step = std::min(left, parts->iov_len);
+      parts->iov_base = static_cast<std::uint8_t*>(parts->iov_base) + step;
+      parts->iov_len -= step;
+      left -= step;
+      if (parts->iov_len == 0) {
+        parts++;
+        count--;
+      }
+    }
+  }
+  return 0;
+}
+
+int WriteZeros(int fd, off_t from, off_t to) {
+  while (from < to) {
+    const auto piece = static_cast<std::size_t>(std::min<off_t>(to - from, kZeroPiece));
+    if (const int error = WriteAt(fd, kZeros, piece, from)) return error;
+    from += static_cast<off_t>(piece);
+  }
+  return 0;
+}
+
+int ForceFile(int fd) {
+  return Barrier([fd] { return platform::ForceFile(fd); });
+}
+int ForceFileData(int fd) {
+  return Barrier([fd] { return platform::ForceFileData(fd); });
+}
+int ForceMapped(int fd, void* address, std::size_t bytes) {
+  return Barrier([=] { return platform::ForceMapped(fd, address, bytes); });
+}
+
+std::uint64_t BarrierCount() { return barriers.load(std::memory_order_relaxed); }
+
+}  // namespace millrace

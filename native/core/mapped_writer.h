@@ -1,0 +1,35 @@
+// The MAPPED path: the whole segment is mapped, an append is a copy. Blocks under the bytes are reserved before, so a full
+// disk is an error of `Reserve` and never a SIGBUS in the middle of a copy.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/mapping.h"
+#include "core/populator.h"
+#include "core/segment_writer.h"
+
+namespace millrace {
+
+class MappedWriter final : public SegmentWriter {
+ public:
+  MappedWriter(const SegmentWriterConfig& config, FilePtr file, std::uint32_t end)
+      : SegmentWriter(config, std::move(file), end) {}
+  ~MappedWriter() override;
+
+  void Stage(const Batch& batch) override;
+  int Commit(WriteScratch* scratch) override;
+  void Populate(std::uint32_t up_to, Populator* populator) override;
+  void NameChanged(const std::string& path) override;
+
+ private:
+  SysError Prepare() override;
+  SysError ForceRange(std::uint32_t from, std::uint32_t to) override;
+  int ReserveWithoutBlocks(std::uint32_t from, std::uint32_t to) override;
+  void Release() override;
+
+  Mapping mapping_;
+  std::shared_ptr<PopulateTarget> populate_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,51 @@
+// What differs between systems, behind one set of functions: platform_linux.cc and platform_darwin.cc. Each function is one
+// system call or the fallback for it; when and why it is made is decided elsewhere.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/error.h"
+
+#if !defined(__linux__) && !defined(__APPLE__)
+#error "millrace runs on Linux and macOS"
+#endif
+
+namespace millrace::platform {
+
+/** "linux-x64" or the like. */
+const char* Name();
+
+/** `fsync`, to the medium: on macOS F_FULLFSYNC. */
+int ForceFile(int fd);
+/** The same without metadata that reading does not need, where there is such a call. */
+int ForceFileData(int fd);
+/** Forces a range of a shared mapping of `fd`, begun at a page, to the medium. */
+int ForceMapped(int fd, void* address, std::size_t bytes);
+
+enum class ReserveResult { kReserved, kFailed, kUnsupported };
+/** Blocks for [from, to), without changing the file's size. kFailed leaves errno. */
+ReserveResult ReserveBlocks(int fd, off_t from, off_t to);
+
+enum class PopulateResult { kPopulated, kFailed, kUnsupported };
+/** Faults pages of a shared mapping in for writing, and makes them dirty. */
+PopulateResult PopulateForWriting(void* address, std::size_t bytes);
+/** Faults of this mapping come one page after the other and never come back: no reading around them. */
+void AdviseMapping(void* address, std::size_t bytes);
+
+/** Before a mapping goes away: its pages must be the file's from here on. Linux has one cache for both. */
+void HandOverMapping(void* address, std::size_t written);
+
+/** `pread` that does not wait for a disk: −1 with EAGAIN when the first byte is not cached; short when later ones are not. */
+ssize_t ReadCached(int fd, void* into, std::size_t bytes, off_t position);
+/** The range will be read soon, from front to back. */
+void ReadAhead(int fd, off_t position, std::size_t bytes);
+/** Drops clean cached pages from `position` to the end. */
+int DropCache(int fd, off_t position);
+
+/** 1 when the file system of `path` lives in memory, 0 when not, −1 with errno. */
+int IsMemoryFileSystem(const char* path);
+
+}  // namespace millrace::platform

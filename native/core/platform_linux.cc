@@ -1,0 +1,141 @@
+// Linux. Calls that newer kernels have and the headers here may not are made by number, and fall back when the kernel
+// answers that it does not know them.
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+
+#include "core/platform.h"
+#include "core/residency.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23  // Linux 5.14
+#endif
+#ifndef RWF_NOWAIT
+#define RWF_NOWAIT 0x00000008  // Linux 4.14
+#endif
+#ifndef RAMFS_MAGIC
+#define RAMFS_MAGIC 0x858458f6
+#endif
+
+namespace millrace {
+namespace {
+
+constexpr long kCachestat = 451;  // Linux 6.5; the same number on every architecture.
+
+struct CachestatRange {
+  std::uint64_t offset;
+  std::uint64_t length;
+};
+struct Cachestat {
+  std::uint64_t cached;
+  std::uint64_t dirty;
+  std::uint64_t writeback;
+  std::uint64_t evicted;
+  std::uint64_t recently_evicted;
+};
+
+std::atomic<bool> cachestat_missing{false};
+
+std::uint64_t PageBytes() {
+  static const auto bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+bool ByteCached(int fd, off_t position) {
+  char byte;
+  // 0 is the end of the file: nothing there to wait for.
+  return platform::ReadCached(fd, &byte, 1, position) >= 0;
+}
+
+}  // namespace
+
+bool PagesCached(int fd, off_t position, std::size_t bytes) {
+  if (bytes == 0) return true;
+  const auto from = static_cast<std::uint64_t>(position);
+  if (!cachestat_missing.load(std::memory_order_relaxed)) {
+    CachestatRange range{from, bytes};
+    Cachestat stat{};
+    if (::syscall(kCachestat, fd, &range, &stat, 0u) == 0) {
+      const std::uint64_t pages = (from + bytes - 1) / PageBytes() - from / PageBytes() + 1;
+      return stat.cached >= pages;
+    }
+    if (errno == ENOSYS || errno == EPERM) cachestat_missing.store(true, std::memory_order_relaxed);
+    // EOPNOTSUPP (hugetlbfs) and the like: this file only.
+  }
+  return ByteCached(fd, position) && ByteCached(fd, position + static_cast<off_t>(bytes) - 1);
+}
+
+namespace platform {
+
+#if defined(__x86_64__)
+const char* Name() { return "linux-x64"; }
+#elif defined(__aarch64__)
+const char* Name() { return "linux-arm64"; }
+#else
+const char* Name() { return "linux"; }
+#endif
+
+int ForceFile(int fd) { return ::fsync(fd); }
+int ForceFileData(int fd) { return ::fdatasync(fd); }
+
+int ForceMapped(int, void* address, std::size_t bytes) { return ::msync(address, bytes, MS_SYNC); }
+
+ReserveResult ReserveBlocks(int fd, off_t from, off_t to) {
+  for (;;) {
+    if (::fallocate(fd, FALLOC_FL_KEEP_SIZE, from, to - from) == 0) return ReserveResult::kReserved;
+    if (errno == EINTR) continue;
+    return errno == EOPNOTSUPP || errno == ENOSYS ? ReserveResult::kUnsupported : ReserveResult::kFailed;
+  }
+}
+
+PopulateResult PopulateForWriting(void* address, std::size_t bytes) {
+  for (;;) {
+    if (::madvise(address, bytes, MADV_POPULATE_WRITE) == 0) return PopulateResult::kPopulated;
+    if (errno == EINTR) continue;
+    return errno == EINVAL ? PopulateResult::kUnsupported : PopulateResult::kFailed;
+  }
+}
+
+void AdviseMapping(void* address, std::size_t bytes) { ::madvise(address, bytes, MADV_RANDOM); }
+
+void HandOverMapping(void*, std::size_t) {}
+
+ssize_t ReadCached(int fd, void* into, std::size_t bytes, off_t position) {
+  iovec part{into, bytes};
+  for (;;) {
+    const ssize_t n = ::preadv2(fd, &part, 1, position, RWF_NOWAIT);
+    if (n >= 0 || errno != EINTR) return n;
+  }
+}
+
+void ReadAhead(int fd, off_t position, std::size_t bytes) {
+  (void)::posix_fadvise(fd, position, static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
+}
+
+int DropCache(int fd, off_t position) {
+  // Zero means to the end. Only whole pages are dropped, so the page that the position is in goes with them.
+  const off_t page = position - position % static_cast<off_t>(PageBytes());
+  if (const int error = ::posix_fadvise(fd, page, 0, POSIX_FADV_DONTNEED)) {
+    errno = error;
+    return -1;
+  }
+  return 0;
+}
+
+int IsMemoryFileSystem(const char* path) {
+  struct statfs stat;
+  if (::statfs(path, &stat) != 0) return -1;
+  const auto type = static_cast<unsigned long>(stat.f_type);
+  return type == TMPFS_MAGIC || type == static_cast<unsigned long>(RAMFS_MAGIC) ? 1 : 0;
+}
+
+}  // namespace platform
+}  // namespace millrace

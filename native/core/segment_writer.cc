@@ -1,0 +1,176 @@
+// What both write paths have in common: opening, reserving, when a barrier is issued, and the end.
+
+#include "core/segment_writer.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/channel_writer.h"
+#include "core/io.h"
+#include "core/mapped_writer.h"
+#include "core/platform.h"
+
+namespace millrace {
+namespace {
+
+Fd OpenFile(const std::string& path, int flags) {
+  for (;;) {
+    const int fd = ::open(path.c_str(), flags | O_RDWR | O_CLOEXEC, 0644);
+    if (fd >= 0 || errno != EINTR) return Fd(fd);
+  }
+}
+
+int Resize(int fd, std::uint32_t bytes) {
+  while (::ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
+}  // namespace
+
+SegmentWriter::SegmentWriter(const SegmentWriterConfig& config, FilePtr file, std::uint32_t end)
+    : next_index(end),
+      staged_end_(end),
+      file_(std::move(file)),
+      format_(config.format),
+      capacity_(config.capacity),
+      max_payload_(config.capacity > config.format->header_bytes ? config.capacity - config.format->header_bytes : 0),
+      index_interval_(config.index_interval),
+      end_(end),
+      reserved_(end),
+      name_(config.path) {}
+
+std::shared_ptr<SegmentWriter> SegmentWriter::Make(const SegmentWriterConfig& config, FilePtr file,
+                                                   std::uint32_t end) {
+  if (config.mode == SegmentMode::kMapped) return std::make_shared<MappedWriter>(config, std::move(file), end);
+  return std::make_shared<ChannelWriter>(config, std::move(file), end);
+}
+
+std::shared_ptr<SegmentWriter> SegmentWriter::Create(const SegmentWriterConfig& config, SysError* error) {
+  Fd fd = OpenFile(config.path, O_CREAT | O_EXCL);
+  if (!fd.valid()) {
+    *error = SysError::Last("open", config.path);
+    return nullptr;
+  }
+  auto writer = Make(config, std::make_shared<File>(std::move(fd), config.path), 0);
+  *error = writer->Prepare();
+  if (!*error) *error = writer->Reserve(config.reserve);
+  // Forced while nothing in it is dirty. Later, with pages populated ahead, the same call would write all of those.
+  if (!*error) *error = writer->Force(0);
+  if (!*error) return writer;
+  ::unlink(config.path.c_str());
+  return nullptr;
+}
+
+std::shared_ptr<SegmentWriter> SegmentWriter::Open(const SegmentWriterConfig& config, std::uint32_t end,
+                                                   SysError* error) {
+  Fd fd = OpenFile(config.path, 0);
+  struct stat stat{};
+  if (!fd.valid() || ::fstat(fd.get(), &stat) != 0) {
+    *error = SysError::Last(fd.valid() ? "fstat" : "open", config.path);
+    return nullptr;
+  }
+  if (stat.st_size < static_cast<off_t>(end)) {
+    *error = {EINVAL, "open", config.path};  // The records cannot end behind the end of the file.
+    return nullptr;
+  }
+  if (stat.st_size > static_cast<off_t>(end)) {
+    // Cut before anything else, and on the disk: a record that was given up must not come back after a power cut, behind
+    // others that took its place.
+    int code = Resize(fd.get(), end);
+    const char* syscall = "ftruncate";
+    if (code == 0) {
+      code = ForceFile(fd.get());
+      syscall = "fsync";
+    }
+    if (code != 0) {
+      *error = {code, syscall, config.path};
+      return nullptr;
+    }
+  }
+  auto writer = Make(config, std::make_shared<File>(std::move(fd), config.path), end);
+  *error = writer->Prepare();
+  if (!*error) *error = writer->Reserve(config.reserve);
+  return *error ? nullptr : writer;
+}
+
+void SegmentWriter::Populate(std::uint32_t, Populator*) {}
+
+void SegmentWriter::NameChanged(const std::string& path) {
+  std::lock_guard<std::mutex> lock(naming_);
+  name_ = path;
+}
+
+SysError SegmentWriter::Failure(int code, const char* syscall) {
+  std::lock_guard<std::mutex> lock(naming_);
+  return {code, syscall, name_};
+}
+
+void SegmentWriter::Break(int code) {
+  int none = 0;
+  broken_.compare_exchange_strong(none, code, std::memory_order_release, std::memory_order_relaxed);
+}
+
+SysError SegmentWriter::Reserve(std::uint32_t up_to) {
+  std::lock_guard<std::mutex> lock(reserving_);
+  const std::uint32_t from = reserved_.load(std::memory_order_relaxed);
+  const std::uint32_t to = std::min(up_to, capacity_);
+  if (finished_ || to <= from) return {};
+  switch (platform::ReserveBlocks(file_->fd(), from, to)) {
+    case platform::ReserveResult::kReserved:
+      break;
+    case platform::ReserveResult::kFailed:
+      return Failure(errno, "fallocate");
+    case platform::ReserveResult::kUnsupported:
+      if (const int code = ReserveWithoutBlocks(from, to)) return Failure(code, "pwrite");
+      break;
+  }
+  reserved_.store(to, std::memory_order_release);
+  return {};
+}
+
+SysError SegmentWriter::Force(std::uint32_t end) {
+  std::lock_guard<std::mutex> lock(forcing_);
+  if (const int code = broken()) return Failure(code, "barrier");
+  if (finished_ || (!resized_ && end <= forced_)) return {};
+  SysError error;
+  if (resized_) {
+    if (const int code = ForceFile(file_->fd())) error = Failure(code, "fsync");
+  } else {
+    error = ForceRange(forced_, end);
+  }
+  if (error) {
+    Break(error.code);
+    return error;
+  }
+  resized_ = false;
+  forced_ = std::max(forced_, end);
+  return {};
+}
+
+SysError SegmentWriter::Finish(bool force) {
+  std::lock_guard<std::mutex> reserving(reserving_);
+  std::lock_guard<std::mutex> forcing(forcing_);
+  if (force) {
+    if (const int code = broken()) return Failure(code, "barrier");
+  }
+  finished_ = true;
+  Release();
+  if (const int code = Resize(file_->fd(), end())) {
+    Break(code);
+    return Failure(code, "ftruncate");
+  }
+  if (!force) return {};
+  // One barrier, after the cut: it covers the records and the size, and pages that were populated ahead are gone by then.
+  if (const int code = ForceFile(file_->fd())) {
+    Break(code);
+    return Failure(code, "fsync");
+  }
+  return {};
+}
+
+}  // namespace millrace

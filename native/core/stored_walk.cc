@@ -1,0 +1,60 @@
+// Reads windows, not single headers: an index interval of small records is one call. Long records are stepped over, a call
+// for each header.
+
+#include "core/stored_walk.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "core/bytes.h"
+#include "core/io.h"
+#include "core/platform.h"
+
+namespace millrace {
+namespace {
+
+/** Two index intervals of the default size: a walk begins at an entry and ends before the next one. */
+constexpr std::int64_t kWindowBytes = 8 * 1024;
+
+/** Fills at least one header's worth. The bytes read, 0 when there are too few, −1 with errno. */
+ssize_t FillWindow(int fd, std::uint8_t* window, std::int64_t at, std::int64_t limit, std::size_t need, bool wait) {
+  const auto want = static_cast<std::size_t>(std::min(kWindowBytes, limit - at));
+  ssize_t have = wait ? ReadAt(fd, window, want, at) : platform::ReadCached(fd, window, want, at);
+  if (have > 0 && static_cast<std::size_t>(have) < need && !wait) {
+    // The header goes over the edge of what is cached.
+    const ssize_t rest = platform::ReadCached(fd, window + have, want - static_cast<std::size_t>(have), at + have);
+    if (rest < 0) return rest;
+    have += rest;
+  }
+  return have >= static_cast<ssize_t>(need) || have < 0 ? have : 0;
+}
+
+}  // namespace
+
+WalkResult WalkStored(int fd, const RecordFormat& format, std::int64_t from, std::uint64_t records, std::int64_t limit,
+                      bool wait) {
+  std::uint8_t window[kWindowBytes];
+  std::int64_t window_from = from;
+  std::int64_t window_bytes = 0;
+  std::int64_t at = from;
+  for (; records > 0; records--) {
+    if (limit - at < format.header_bytes) return {WalkOutcome::kEnded, at};
+    if (at + kLengthBytes > window_from + window_bytes) {
+      const ssize_t have = FillWindow(fd, window, at, limit, kLengthBytes, wait);
+      if (have < 0) {
+        const bool cold = !wait && (errno == EAGAIN || errno == EOPNOTSUPP);
+        return {cold ? WalkOutcome::kNotCached : WalkOutcome::kFailed, at};
+      }
+      if (have == 0) return {WalkOutcome::kEnded, at};
+      window_from = at;
+      window_bytes = have;
+    }
+    const std::uint32_t length = LoadBigEndian32(window + (at - window_from));
+    const std::int64_t entry = std::int64_t{format.header_bytes} + length;
+    if (length == 0 || length > INT32_MAX || entry > limit - at) return {WalkOutcome::kEnded, at};
+    at += entry;
+  }
+  return {WalkOutcome::kFound, at};
+}
+
+}  // namespace millrace
