@@ -21,6 +21,7 @@ import type { AppendTable, AppendTarget } from "./append-target.js";
 import { type FlushBounds, FlushPolicy } from "./flush-policy.js";
 import { GroupCommit } from "./group-commit.js";
 import { Mailbox } from "./mailbox.js";
+import { RoomMaker } from "./room-maker.js";
 import type { ReadyWriter, Scheduler } from "./scheduler.js";
 import { Upkeep } from "./upkeep.js";
 
@@ -55,8 +56,7 @@ export class PartitionWriter<Log extends AppendTarget = AppendTarget> implements
   readonly #commit: GroupCommit;
   readonly #flush: FlushPolicy;
   readonly #upkeep: Upkeep;
-  /** Room is being made or a spanning batch is being written: nothing else is until that has ended. */
-  #blocked = false;
+  readonly #room: RoomMaker;
   /** A batch of this run was refused for want of memory, so those behind it are, too. */
   #overloaded = false;
   /** What every offer is answered with: STORAGE_FAILURE once poisoned, SHUTTING_DOWN once closing. */
@@ -79,7 +79,24 @@ export class PartitionWriter<Log extends AppendTarget = AppendTarget> implements
     const bounds: FlushBounds = { everyRecords: policy.flushEveryRecords, everyMs: policy.flushEveryMs };
     this.#flush = new FlushPolicy(bounds, timers, () => this.#flushDue());
     this.#upkeep = new Upkeep(log, timers, policy.segmentRollMs ?? 0, {
+      mayRun: () => !this.#room.busy,
       done: (quiet) => this.#upkeepDone(quiet),
+      failed: (cause) => this.#poison(cause),
+    });
+    this.#room = new RoomMaker(log, this.#mailbox, this.#upkeep, {
+      made: () => {
+        // A roll is news to readers: what they wait for may now lie in an older segment.
+        this.onPublished(this);
+        scheduler.resume(this);
+      },
+      retry: () => scheduler.resume(this),
+      written: (base) => this.#spanned(base, ErrorCodes.NONE),
+      refused: (error) => this.#spanned(-1, error),
+      full: () => {
+        // Everybody who waited for the room is told, so that nobody passes whom it was refused. Later ones try again.
+        this.#mailbox.refuseAll(ErrorCodes.LOG_FULL);
+        scheduler.resume(this);
+      },
       failed: (cause) => this.#poison(cause),
     });
   }
@@ -120,7 +137,7 @@ export class PartitionWriter<Log extends AppendTarget = AppendTarget> implements
     return this.#commit.barriers;
   }
   get runnable(): boolean {
-    return this.#mailbox.size > 0 && !this.#blocked;
+    return this.#mailbox.size > 0 && !this.#room.busy;
   }
 
   /**
@@ -145,12 +162,12 @@ export class PartitionWriter<Log extends AppendTarget = AppendTarget> implements
     }
     if (this.#overloaded || box.full || (box.bytes + bytes > this.#mailboxBytes && box.size > 0)) {
       this.#overloaded = true;
-      if (!this.touched) this.#scheduler.offered(this);
+      this.#scheduler.offered(this);
       listener.appended(token, ErrorCodes.OVERLOADED, -1, -1);
       return;
     }
     box.push(source, offset, bytes, records, ack, expectedOffset, listener, token);
-    if (!this.touched) this.#scheduler.offered(this);
+    if (!this.touched || !this.inReady) this.#scheduler.offered(this);
   }
 
   /** Resolves with the durable offset when everything that was offered before is forced. */
@@ -188,6 +205,7 @@ export class PartitionWriter<Log extends AppendTarget = AppendTarget> implements
     if (this.#refusal === ErrorCodes.NONE) this.#refusal = ErrorCodes.SHUTTING_DOWN;
     await this.drain();
     this.#flush.stop();
+    await this.#room.settled();
     await this.#upkeep.stop();
     this.#commit.start();
     await this.#commit.idle();
@@ -296,87 +314,36 @@ export class PartitionWriter<Log extends AppendTarget = AppendTarget> implements
 
   /** The oldest batch does not fit what can be written now. */
   #needRoom(stored: number): void {
-    this.#blocked = true;
-    if (this.#upkeep.busy) {
-      // It may be rolling the segment itself; whether there is room shows when it is done.
-      void this.#upkeep.settled().then(() => this.#unblock());
-    } else if (stored <= this.log.segmentBytes) {
-      this.log.makeRoom(stored).then(
-        () => {
-          if (this.poisoned) return;
-          invariant(this.log.room() >= stored, "room that was made is there");
-          this.onPublished(this);
-          this.#unblock();
-        },
-        (cause: unknown) => this.#noRoom(cause),
-      );
-    } else {
-      this.#span();
+    if (stored > this.log.segmentBytes) {
+      // A worker will read it while turns go on.
+      this.stage();
+      if (this.#mailbox.size === 0) return;
     }
+    this.#room.begin(stored);
   }
 
-  /** No room: everybody who waited for it is told, so that nobody passes whom it was refused. Later ones try again. */
-  #noRoom(cause: unknown): void {
+  /** The oldest batch was larger than a segment and has been written, or has not. Nobody cares once all were told. */
+  #spanned(base: number, error: ErrorCode): void {
     if (this.poisoned) return;
-    if (cause instanceof MillraceError && cause.code === "LOG_FULL") {
-      this.#blocked = false;
-      this.#mailbox.refuseAll(ErrorCodes.LOG_FULL);
-      this.#unblock();
-    } else {
-      this.#poison(cause);
-    }
-  }
-
-  #unblock(): void {
-    if (this.poisoned) return;
-    this.#blocked = false;
-    this.#scheduler.resume(this);
-  }
-
-  /** The oldest batch is larger than a segment. It is written by a worker while turns go on, so its bytes must be ours. */
-  #span(): void {
     const box = this.#mailbox;
-    this.stage();
-    if (box.size === 0) {
-      this.#blocked = false;
-      return;
-    }
-    box.firstIsBeingRead = true;
     const i = box.slot(0);
     const records = box.records[i] as number;
-    const source = box.sources[i] as Uint8Array;
-    this.log.appendSpanning(source, box.offsets[i] as number, box.sizes[i] as number, records).then(
-      (base) => {
-        // Written, but a barrier has failed meanwhile: its producer was told.
-        if (this.poisoned) return;
-        box.firstIsBeingRead = false;
-        // A ring that has grown meanwhile has its entries elsewhere.
-        this.#answer(box.slot(0), base, base + records);
-        this.#published(records);
-        this.#mailbox.notifyDrained();
-        this.#unblock();
-      },
-      (cause: unknown) => {
-        if (this.poisoned) return;
-        box.firstIsBeingRead = false;
-        const code = cause instanceof MillraceError ? cause.code : undefined;
-        if (code !== "RECORD_TOO_LARGE" && code !== "CORRUPT_REQUEST") {
-          this.#noRoom(cause);
-          return;
-        }
-        this.#mailbox.refuseFirst(ErrorCodes[code]);
-        this.#mailbox.notifyDrained();
-        this.#unblock();
-      },
-    );
+    if (error === ErrorCodes.NONE) {
+      this.#answer(i, base, base + records);
+      this.#published(records);
+    } else {
+      box.refuseFirst(error);
+    }
+    box.notifyDrained();
+    this.#scheduler.resume(this);
   }
 
   /** A write or a barrier failed. Nothing is put back or tried again: a power cut could bring the one up, the other lies. */
   #poison(cause: unknown): void {
     if (this.poisoned) return;
     this.#refusal = ErrorCodes.STORAGE_FAILURE;
-    this.#blocked = false;
     this.#flush.stop();
+    void this.#upkeep.stop();
     this.log.poison(cause);
     this.#commit.fail(ErrorCodes.STORAGE_FAILURE);
     this.#mailbox.refuseAll(ErrorCodes.STORAGE_FAILURE);
@@ -397,6 +364,7 @@ export class PartitionWriter<Log extends AppendTarget = AppendTarget> implements
   }
 
   #upkeepDone(quiet: boolean): void {
+    if (this.log.poisoned !== undefined) this.#poison(this.log.poisoned);
     // It may have rolled a segment, and a reader that waits at an offset which now lies in an older one is to be answered.
     this.onPublished(this);
     if (!quiet) return;

@@ -104,8 +104,10 @@ export class Scheduler {
 
   /** A batch was put into this writer's mailbox from memory that the caller keeps still until the run has ended. */
   offered(writer: ReadyWriter): void {
-    writer.touched = true;
-    this.#touched.push(writer);
+    if (!writer.touched) {
+      writer.touched = true;
+      this.#touched.push(writer);
+    }
     if (writer.runnable && !writer.inReady) this.#append(writer);
   }
 

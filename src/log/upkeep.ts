@@ -9,23 +9,26 @@ export interface UpkeepTarget {
   upkeep(): Promise<void>;
 }
 
+export interface UpkeepEvents {
+  /** Whether it may be done now: not while room is being made. */
+  mayRun(): boolean;
+  /** `quiet`: nothing has been written for a while. */
+  done(quiet: boolean): void;
+  failed(cause: unknown): void;
+}
+
 export class Upkeep {
   readonly #target: UpkeepTarget;
   readonly #timers: Timers;
   readonly #rollMs: number;
-  readonly #on: { done(quiet: boolean): void; failed(cause: unknown): void };
+  readonly #on: UpkeepEvents;
   #cancel: (() => void) | undefined;
   #running: Promise<void> | undefined;
   #quietTicks = 0;
   #stopped = false;
 
   /** `rollMs`: a segment that is so old is rolled also when nothing comes any more; 0: never. */
-  constructor(
-    target: UpkeepTarget,
-    timers: Timers,
-    rollMs: number,
-    on: { done(quiet: boolean): void; failed(cause: unknown): void },
-  ) {
+  constructor(target: UpkeepTarget, timers: Timers, rollMs: number, on: UpkeepEvents) {
     this.#target = target;
     this.#timers = timers;
     this.#rollMs = rollMs;
@@ -49,6 +52,10 @@ export class Upkeep {
   /** Does it now. One at a time: a call during one does nothing more. */
   now(): void {
     if (this.#running !== undefined || this.#stopped) return;
+    if (!this.#on.mayRun()) {
+      if (this.#cancel === undefined) this.#arm(UPKEEP_INTERVAL_MS);
+      return;
+    }
     this.#cancel?.();
     this.#cancel = undefined;
     this.#running = this.#target.upkeep().then(
