@@ -26,6 +26,7 @@ export class Catalog {
   readonly partitions: readonly Partition[];
   /** Open addressing: place in `topics` plus one, 0 for a free cell. At most half full, so a search ends soon. */
   private readonly cells: Int32Array;
+  private readonly byName: ReadonlyMap<string, Topic>;
 
   constructor(options: readonly TopicOptions[], directoryOf: (topic: string, partition: number) => string) {
     const partitions: Partition[] = [];
@@ -41,6 +42,7 @@ export class Catalog {
         return topic;
       });
     this.partitions = partitions;
+    this.byName = new Map(this.topics.map((topic) => [topic.name, topic]));
     this.cells = new Int32Array(2 ** Math.ceil(Math.log2(this.topics.length * 2 + 2)));
     this.topics.forEach((topic, place) => {
       let cell = hash(topic.nameBytes, 0, topic.nameBytes.length) & (this.cells.length - 1);
@@ -63,6 +65,11 @@ export class Catalog {
 
   /** For names that are strings already. */
   named(name: string): Topic | undefined {
-    return this.topics.find((topic) => topic.name === name);
+    return this.byName.get(name);
+  }
+
+  /** A set of topics in the order of the catalog. */
+  sorted(topics: ReadonlySet<Topic>): readonly Topic[] {
+    return this.topics.filter((topic) => topics.has(topic));
   }
 }

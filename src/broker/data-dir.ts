@@ -67,7 +67,8 @@ async function checkLayout(dataDir: string): Promise<void> {
   }
   const layout = layoutOf(content);
   if (layout === LAYOUT) return;
-  const what = layout === undefined ? "names no layout" : `has layout ${layout}, and this is a broker for layout ${LAYOUT}`;
+  const what =
+    layout === undefined ? "names no layout" : `has layout ${layout}, and this is a broker for layout ${LAYOUT}`;
   throw new MillraceError("DATA_DIR_UNUSABLE", `data.dir ${dataDir} cannot be used: ${path} ${what}`);
 }
 

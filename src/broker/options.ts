@@ -31,6 +31,8 @@ export interface BrokerOptions {
   readonly queuedBytesMax: number;
   readonly populateAheadMax: number;
   readonly indexCacheBytes: number;
+  /** Descriptors of sealed segments that stay open. */
+  readonly sealedFilesMax: number;
 }
 
 /** Lines for the operator. A pino logger is one. Never called for each request. */

@@ -8,7 +8,7 @@ import type { TopicOptions } from "./options.js";
 
 export class Partition {
   /** Undefined: it refused to open, see {@link refusal}. */
-  writer: PartitionWriter | undefined = undefined;
+  writer: PartitionWriter<PartitionLog> | undefined = undefined;
   log: PartitionLog | undefined = undefined;
   refusal: Error | undefined = undefined;
 

@@ -37,6 +37,10 @@ export const UPKEEP_INTERVAL_MS = 200;
 /** Names in one METADATA request. Each becomes a string on the event loop: 10 000 cost about a millisecond, 8 MiB of them 300. */
 export const METADATA_TOPICS_MAX = 10_000;
 
+/** Batches of one native append call: more than a turn of small requests brings. Bytes of one: the arena of a turn. */
+export const APPEND_TURN_ROWS = 4096;
+export const APPEND_TURN_BYTES = 4 * 1024 * 1024;
+
 /** What HELLO tells of the longest wait of a fetch: longer, and a dead peer is noticed late; shorter, and idle readers ask often. */
 export const FETCH_WAIT_MS_MAX = 60_000;
 
@@ -81,3 +85,27 @@ export const STOP_LINGER_MS = 1_000;
 export const OPS_CONNECTIONS_MAX = 64;
 /** How often it is still looked after when nothing is written any more: two seconds, until its window is closed. */
 export const UPKEEP_QUIET_TICKS = 10;
+
+/** Bytes that a client receives with one system call. Larger made no difference for 1 MiB answers, smaller made more calls. */
+export const CLIENT_READ_BYTES = 256 * 1024;
+/** Small requests of one tick are gathered in such chunks; a larger one gets a chunk of its own. */
+export const CLIENT_CHUNK_BYTES = 64 * 1024;
+/** Requests of one tick are sent before the tick's end once they are so many bytes, so that the kernel can begin. */
+export const CLIENT_FLUSH_BYTES = 512 * 1024;
+/** The largest answer a client takes that has no bound from its own request (METADATA): 99 999 partitions of 300 topics. */
+export const CLIENT_ANSWER_BYTES_MAX = 64 * 1024 * 1024;
+/** The least `maxBytes` of a consumer: a header always fits, so the size of a record that does not is always known. */
+export const CLIENT_FETCH_BYTES_MIN = 16;
+
+/** What one partition may have populated ahead of its writer: 64 MiB were enough to keep 5 GB/s free of page faults. */
+export const POPULATE_AHEAD_PARTITION_MAX = 64 * 1024 * 1024;
+
+/** Blocks that a partition reserves at first, so that many quiet ones take little of the disk. */
+export const RESERVE_WINDOW_MIN = 1024 * 1024;
+/** Blocks that a partition reserves at a time when it is filled: at least what may be populated ahead. */
+export const RESERVE_WINDOW_MAX = 64 * 1024 * 1024;
+
+/** The checkpoint is written at most so often while a partition is forced: it bounds what recovery may not judge by it. */
+export const CHECKPOINT_INTERVAL_MS = 1_000;
+/** Epochs that a partition remembers: what fits one slot of the checkpoint. Older ones are merged, never forgotten. */
+export const EPOCHS_MAX = 300;

@@ -1,0 +1,187 @@
+// The broker without its sockets: the data directory, the partitions in it, and what is done with them besides requests
+// (retention, the space on the disk, health). A server, or several that speak different protocols, stand on top.
+
+import { Scheduler } from "../log/scheduler.js";
+import type { Clock, Timers } from "../model/clock.js";
+import { MillraceError } from "../model/errors.js";
+import { APPEND_TURN_BYTES, APPEND_TURN_ROWS, DISK_CHECK_MS, OPEN_PARTITIONS_AT_ONCE } from "../model/limits.js";
+import { AppendTurn } from "../storage/append-turn.js";
+import { FileSystemSpace } from "../storage/disk-space.js";
+import { FilePool } from "../storage/file-pool.js";
+import { IndexCache } from "../storage/index-cache.js";
+import type { PartitionLog } from "../storage/partition-log.js";
+import { PopulateBudget } from "../storage/populate-window.js";
+import { Catalog } from "./catalog.js";
+import { Counters } from "./counters.js";
+import { type DataDir, openDataDir, partitionDirectory } from "./data-dir.js";
+import { forEachBounded, openPartitions } from "./open-partitions.js";
+import type { BrokerOptions, OperatorLog } from "./options.js";
+import { planTopics } from "./plan-topics.js";
+import { storageEvents } from "./storage-events.js";
+import type { Partition } from "./topic.js";
+import { UnacknowledgedErrors } from "./unacknowledged.js";
+
+export interface BrokerDeps {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: OperatorLog;
+}
+
+export interface PartitionTrouble {
+  readonly partition: string;
+  readonly dir: string;
+  readonly reason: string;
+}
+
+export interface BrokerHealth {
+  /** Partitions that refused to open. */
+  readonly refused: readonly PartitionTrouble[];
+  /** Partitions that opened and refuse writes since a write or a barrier failed. */
+  readonly poisoned: readonly PartitionTrouble[];
+  /** What may still be written before produces get LOG_FULL; not above zero: they do. */
+  readonly diskAvailableBytes: number;
+}
+
+export class Broker {
+  readonly counters = new Counters();
+  readonly unacknowledged: UnacknowledgedErrors;
+  private readonly cancels = new Set<() => void>();
+  private diskFull = false;
+  private closing = false;
+
+  private constructor(
+    readonly options: BrokerOptions,
+    readonly catalog: Catalog,
+    readonly scheduler: Scheduler,
+    private readonly dataDir: DataDir,
+    private readonly space: FileSystemSpace,
+    private readonly deps: BrokerDeps,
+  ) {
+    this.unacknowledged = new UnacknowledgedErrors(
+      this.counters,
+      deps.timers,
+      deps.log,
+      (index) => catalog.partitions[index].name,
+    );
+  }
+
+  /** Throws BAD_CONFIG, DATA_DIR_IN_USE, DATA_DIR_UNUSABLE (also when no partition opens). Nothing stays open then. */
+  static async open(options: BrokerOptions, deps: BrokerDeps): Promise<Broker> {
+    const dataDir = await openDataDir(options.dataDir);
+    const catalog = new Catalog(options.topics, (topic, partition) =>
+      partitionDirectory(options.dataDir, topic, partition),
+    );
+    try {
+      const plan = planTopics(catalog, dataDir.partitions, deps.log);
+      const space = await FileSystemSpace.open(options.dataDir, options.diskReserveBytes, deps.clock);
+      const scheduler = new Scheduler(
+        { turnRows: APPEND_TURN_ROWS, turnBytes: APPEND_TURN_BYTES, queuedBytesMax: options.queuedBytesMax },
+        new AppendTurn(APPEND_TURN_ROWS, deps.clock),
+      );
+      const storage = {
+        clock: deps.clock,
+        indexCache: new IndexCache(options.indexCacheBytes),
+        files: new FilePool(options.sealedFilesMax),
+        space,
+        populate: new PopulateBudget(options.populateAheadMax),
+        log: storageEvents(deps.log),
+      };
+      await openPartitions(plan, options, { storage, scheduler, timers: deps.timers, log: deps.log });
+      const first = catalog.partitions.find(({ refusal }) => refusal !== undefined);
+      if (catalog.partitions.every(({ writer }) => writer === undefined)) {
+        throw new MillraceError("DATA_DIR_UNUSABLE", `no partition opens; ${first?.name}: ${first?.refusal?.message}`, {
+          cause: first?.refusal,
+        });
+      }
+      const broker = new Broker(options, catalog, scheduler, dataDir, space, deps);
+      broker.repeat(options.retentionCheckMs, () => broker.applyRetention());
+      broker.repeat(DISK_CHECK_MS, () => broker.checkDisk());
+      return broker;
+    } catch (error) {
+      await closePartitions(catalog.partitions, deps.log);
+      dataDir.release();
+      throw error;
+    }
+  }
+
+  health(): BrokerHealth {
+    const refused: PartitionTrouble[] = [];
+    const poisoned: PartitionTrouble[] = [];
+    for (const { name, dir, refusal, log } of this.catalog.partitions) {
+      if (refusal !== undefined) refused.push({ partition: name, dir, reason: refusal.message });
+      else if (log?.poisoned !== undefined) poisoned.push({ partition: name, dir, reason: log.poisoned.message });
+    }
+    return { refused, poisoned, diskAvailableBytes: this.space.available };
+  }
+
+  /** A read of the disk for a fetch failed. The reader is told STORAGE_FAILURE; here is why. */
+  readFailed(log: PartitionLog, cause: unknown): void {
+    this.deps.log.error({ kind: "fetch.read-failed", dir: log.dir, err: cause }, "a read for a fetch failed");
+  }
+
+  /** Resolves when everything that was offered is forced and answered. A poisoned partition has answered already. */
+  async drain(): Promise<void> {
+    await Promise.allSettled(this.catalog.partitions.map(({ writer }) => writer?.force()));
+  }
+
+  /** Closes every partition, so that the next start has nothing to recover. False when one could not be closed cleanly. */
+  async close(): Promise<boolean> {
+    this.closing = true;
+    for (const cancel of this.cancels) cancel();
+    this.cancels.clear();
+    const clean = await closePartitions(this.catalog.partitions, this.deps.log);
+    this.dataDir.release();
+    return clean;
+  }
+
+  private async applyRetention(): Promise<void> {
+    for (const { log, name } of this.catalog.partitions) {
+      if (log === undefined || this.closing) continue;
+      try {
+        await log.applyRetention();
+      } catch (error) {
+        this.deps.log.error({ kind: "retention.failed", partition: name, err: error }, `retention of ${name} failed`);
+      }
+    }
+  }
+
+  private async checkDisk(): Promise<void> {
+    await this.space.refresh();
+    const { available } = this.space;
+    const full = available <= 0;
+    if (full === this.diskFull) return;
+    this.diskFull = full;
+    const fields = { availableBytes: available, reserveBytes: this.options.diskReserveBytes };
+    if (full)
+      this.deps.log.error(
+        { kind: "disk.reserve-reached", ...fields },
+        "the disk is full up to its reserve: produces get LOG_FULL",
+      );
+    else this.deps.log.info({ kind: "disk.reserve-left", ...fields }, "there is room on the disk again");
+  }
+
+  /** Calls `action` every `ms`, counted from its end, until the broker closes. `action` does not reject. */
+  private repeat(ms: number, action: () => Promise<void>): void {
+    const cancel = this.deps.timers.after(ms, () => {
+      this.cancels.delete(cancel);
+      void action().then(() => {
+        if (!this.closing) this.repeat(ms, action);
+      });
+    });
+    this.cancels.add(cancel);
+  }
+}
+
+async function closePartitions(partitions: readonly Partition[], log: OperatorLog): Promise<boolean> {
+  let clean = true;
+  await forEachBounded(partitions, OPEN_PARTITIONS_AT_ONCE, async ({ writer, name }) => {
+    if (writer === undefined) return;
+    try {
+      await writer.close();
+    } catch (error) {
+      clean = false;
+      log.error({ kind: "partition.close-failed", partition: name, err: error }, `${name} could not be closed cleanly`);
+    }
+  });
+  return clean;
+}

@@ -1,0 +1,26 @@
+// What the broker counts, in one array: an increment on the way of a request is a store, and whoever shows the numbers
+// reads them when asked.
+
+import { ERROR_ROWS, type ErrorCode } from "../model/error-codes.js";
+
+export const Count = {
+  PRODUCE_REQUESTS: 0,
+  PRODUCE_RECORDS: 1,
+  PRODUCE_BYTES: 2,
+  FETCH_REQUESTS: 3,
+  FETCH_BYTES: 4,
+  METADATA_REQUESTS: 5,
+  /** Times a fetch had to read an index page or open a file before it could be planned. */
+  FETCH_LOADS: 6,
+} as const;
+const COUNTS = 7;
+
+export class Counters {
+  readonly values = new Float64Array(COUNTS);
+  /** Requests by how they failed, also those that nobody was told about; the place is the error's number. */
+  readonly errors = new Float64Array(ERROR_ROWS.length);
+
+  fail(error: ErrorCode): void {
+    this.errors[error]++;
+  }
+}

@@ -1,0 +1,166 @@
+// A slot for each request that is not answered yet. All slots of all connections lie in the same typed arrays and are
+// chained, so a request costs no object, an idle connection costs no slot, and what completes a request later (a barrier,
+// a read of the disk) needs only the slot's number. It knows neither bytes nor sockets.
+//
+// A slot belongs to a session from `add` to `take`. When its connection goes away while something is still under way for
+// it, it is orphaned: the outcome finds that nobody waits and frees it. A number is therefore never reused too early.
+
+import type { Topic } from "../broker/topic.js";
+import { type ErrorCode, ErrorCodes } from "../model/error-codes.js";
+import { invariant } from "../model/invariant.js";
+import { NO_SLOT, type Session } from "./session.js";
+
+export const SlotState = {
+  FREE: 0,
+  /** PRODUCE: the log has the batch. */
+  PENDING: 1,
+  /** PRODUCE: `base` and `end` are known. */
+  PRODUCED: 2,
+  /** Any request: `error` is known. */
+  FAILED: 3,
+  /** FETCH: planned when it is the connection's next, so that nothing is held for it meanwhile. */
+  FETCH: 4,
+  /** FETCH that is the next, and waits for the disk. */
+  LOADING: 5,
+  METADATA: 6,
+  HELLO: 7,
+} as const;
+export type SlotState = (typeof SlotState)[keyof typeof SlotState];
+
+const ORPHAN = -1;
+const INITIAL_SLOTS = 1024;
+
+export class ReplySlots {
+  state = new Uint8Array(INITIAL_SLOTS);
+  error = new Uint8Array(INITIAL_SLOTS);
+  connection = new Int32Array(INITIAL_SLOTS);
+  correlation = new Int32Array(INITIAL_SLOTS);
+  /** Behind it in its session's list, or in the list of free slots. */
+  next = new Int32Array(INITIAL_SLOTS);
+  /** PRODUCED: the batch's first offset. FETCH: the offset asked for. */
+  base = new Float64Array(INITIAL_SLOTS);
+  /** PRODUCED: the log's end. */
+  end = new Float64Array(INITIAL_SLOTS);
+  /** FETCH: the partition's place in the catalog. METADATA: the version of the request. */
+  target = new Int32Array(INITIAL_SLOTS);
+  /** FETCH: the most bytes to answer. */
+  maxBytes = new Int32Array(INITIAL_SLOTS);
+  /** METADATA: the topics that were asked for. Rare, so it is no column. */
+  readonly asked = new Map<number, readonly Topic[]>();
+  /** Requests that somebody else will settle: a writer, a read of the disk. */
+  underWay = 0;
+  private free = 0;
+
+  constructor() {
+    this.chainFree(0);
+  }
+
+  /** A slot behind the session's last one. */
+  add(session: Session, correlation: number, state: SlotState): number {
+    if (this.free === NO_SLOT) this.grow();
+    const slot = this.free;
+    this.free = this.next[slot];
+    if (state === SlotState.PENDING) this.underWay++;
+    this.state[slot] = state;
+    this.connection[slot] = session.connection;
+    this.correlation[slot] = correlation;
+    this.next[slot] = NO_SLOT;
+    if (session.last === NO_SLOT) session.first = slot;
+    else this.next[session.last] = slot;
+    session.last = slot;
+    return slot;
+  }
+
+  addFailed(session: Session, correlation: number, error: ErrorCode): void {
+    this.error[this.add(session, correlation, SlotState.FAILED)] = error;
+  }
+
+  /** How a PRODUCE ended. Answers the connection that waits for it, or a negative number when it is gone. */
+  settle(slot: number, error: ErrorCode, baseOffset: number, logEndOffset: number): number {
+    invariant(this.state[slot] === SlotState.PENDING, "a batch is settled once");
+    this.underWay--;
+    const connection = this.connection[slot];
+    if (connection === ORPHAN) {
+      this.release(slot);
+    } else if (error === ErrorCodes.NONE) {
+      this.state[slot] = SlotState.PRODUCED;
+      this.base[slot] = baseOffset;
+      this.end[slot] = logEndOffset;
+    } else {
+      this.state[slot] = SlotState.FAILED;
+      this.error[slot] = error;
+    }
+    return connection;
+  }
+
+  /** A FETCH waits for a read of the disk. */
+  load(slot: number): void {
+    this.state[slot] = SlotState.LOADING;
+    this.underWay++;
+  }
+
+  /** The disk was read for a FETCH: it is planned again, or has failed. Answers as {@link settle} does. */
+  loaded(slot: number, error: ErrorCode): number {
+    invariant(this.state[slot] === SlotState.LOADING, "a fetch is read in once at a time");
+    this.underWay--;
+    const connection = this.connection[slot];
+    if (connection === ORPHAN) {
+      this.release(slot);
+    } else if (error === ErrorCodes.NONE) {
+      this.state[slot] = SlotState.FETCH;
+    } else {
+      this.state[slot] = SlotState.FAILED;
+      this.error[slot] = error;
+    }
+    return connection;
+  }
+
+  /** Frees a slot that was answered. Its session's list must not name it any more. */
+  release(slot: number): void {
+    this.state[slot] = SlotState.FREE;
+    this.next[slot] = this.free;
+    this.free = slot;
+  }
+
+  /** The session's connection is gone. */
+  abandon(session: Session): void {
+    let slot = session.first;
+    while (slot !== NO_SLOT) {
+      const next = this.next[slot];
+      if (this.state[slot] === SlotState.PENDING || this.state[slot] === SlotState.LOADING) {
+        this.connection[slot] = ORPHAN;
+      } else {
+        this.asked.delete(slot);
+        this.release(slot);
+      }
+      slot = next;
+    }
+    session.first = NO_SLOT;
+    session.last = NO_SLOT;
+  }
+
+  private chainFree(from: number): void {
+    for (let slot = from; slot < this.next.length; slot++) this.next[slot] = slot + 1;
+    this.next[this.next.length - 1] = NO_SLOT;
+    this.free = from;
+  }
+
+  private grow(): void {
+    const from = this.next.length;
+    const larger = <A extends Uint8Array | Int32Array | Float64Array>(make: new (length: number) => A, old: A): A => {
+      const grown = new make(from * 2);
+      grown.set(old);
+      return grown;
+    };
+    this.state = larger(Uint8Array, this.state);
+    this.error = larger(Uint8Array, this.error);
+    this.connection = larger(Int32Array, this.connection);
+    this.correlation = larger(Int32Array, this.correlation);
+    this.next = larger(Int32Array, this.next);
+    this.base = larger(Float64Array, this.base);
+    this.end = larger(Float64Array, this.end);
+    this.target = larger(Int32Array, this.target);
+    this.maxBytes = larger(Int32Array, this.maxBytes);
+    this.chainFree(from);
+  }
+}

@@ -1,0 +1,238 @@
+// The turn: frames that have arrived become requests, the scheduler writes what they bring, and everything that is settled
+// then leaves in one flush. What is settled later (a barrier, a read of the disk) marks its session, and all of these are
+// answered together when the event loop comes round. It touches no file and knows no record.
+
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
+import type { Broker } from "../broker/broker.js";
+import type { AppendListener } from "../log/append-listener.js";
+import { type ErrorCode, ErrorCodes } from "../model/error-codes.js";
+import {
+  ARENA_TURN_BYTES,
+  CONNECTION_EVENTS,
+  FETCH_WAIT_MS_MAX,
+  FRAME_ROWS,
+  PUT_OFF_MS,
+  STOP_LINGER_MS,
+  TURN_BYTES_IN,
+  TURN_BYTES_OUT,
+} from "../model/limits.js";
+import {
+  FRAME_COLUMNS,
+  FrameColumn,
+  type NativeSelector,
+  native,
+  SELECTOR_COUNTERS,
+  SelectorCounter,
+} from "../native/binding.js";
+import { SUPPORTED_VERSIONS } from "../protocol/api-keys.js";
+import { LENGTH_BYTES } from "../protocol/frame.js";
+import { AnswerOutcome, Answers } from "./answers.js";
+import type { ServerOptions } from "./options.js";
+import { ReplySender } from "./reply-sender.js";
+import { ReplySlots } from "./reply-slots.js";
+import { Requests } from "./requests.js";
+import { Session } from "./session.js";
+
+/** A connection's id is its slot below its generation. */
+const SLOT_MASK = 0xf_ffff;
+const SWEEP_MS = 1_000;
+
+export class Server implements AppendListener {
+  readonly counters = new Float64Array(SELECTOR_COUNTERS);
+  private readonly selector: NativeSelector;
+  private readonly slots = new ReplySlots();
+  private readonly sender = new ReplySender();
+  private readonly requests: Requests;
+  private readonly answers: Answers;
+  private readonly frames = new Int32Array(FRAME_ROWS * FRAME_COLUMNS);
+  private readonly opened = new Int32Array(CONNECTION_EVENTS);
+  private readonly closed = new Int32Array(CONNECTION_EVENTS * 2);
+  private readonly sessions: (Session | undefined)[] = [];
+  private dirty: Session[] = [];
+  private spare: Session[] = [];
+  private inTurn = false;
+  private announced = false;
+  private sweeper: NodeJS.Timeout | undefined;
+  private listeningPort = 0;
+
+  constructor(
+    private readonly broker: Broker,
+    private readonly options: ServerOptions,
+  ) {
+    const arena = new Uint8Array(options.maxFrameBytes + LENGTH_BYTES + ARENA_TURN_BYTES);
+    this.requests = new Requests(arena, this.slots, broker, this);
+    this.answers = new Answers(this.slots, this.sender, broker, {
+      hello: {
+        brokerName: options.brokerName,
+        brokerVersion: options.brokerVersion,
+        maxFrameBytes: options.maxFrameBytes,
+        maxFetchWaitMillis: FETCH_WAIT_MS_MAX,
+        versions: SUPPORTED_VERSIONS,
+      },
+      owed: (connection) => this.selector.queuedBytes(connection),
+      owedMax: options.connectionQueuedBytesMax,
+      loaded: (slot, error) => this.settled(this.slots.loaded(slot, error)),
+    });
+    this.selector = new native.Selector(
+      {
+        arena,
+        replies: this.sender.arena,
+        frames: this.frames,
+        opened: this.opened,
+        closed: this.closed,
+        flushes: this.sender.rows,
+        counters: this.counters,
+        maxFrameBytes: options.maxFrameBytes,
+        connectionsMax: options.connectionsMax,
+        requestsMax: options.requestsMax,
+        turnBytesIn: TURN_BYTES_IN,
+        turnBytesOut: TURN_BYTES_OUT,
+        queuedBytesMax: options.queuedBytesMax,
+        connectionQueuedBytesMax: options.connectionQueuedBytesMax,
+        frameTimeoutMs: options.frameTimeoutMs,
+        writeStallMs: options.writeStallMs,
+        idleMs: options.idleMs ?? 0,
+        zeroCopy: options.zeroCopy,
+      },
+      (frames, opened, closed) => this.turn(frames, opened, closed),
+    );
+    this.sender.attach(this.selector);
+    broker.scheduler.onWork = () => this.soon();
+  }
+
+  get port(): number {
+    return this.listeningPort;
+  }
+
+  async listen(): Promise<void> {
+    const { host, port, socketPath } = this.options;
+    const address = isIP(host) === 0 ? (await lookup(host)).address : host;
+    this.listeningPort = this.selector.listen(address, port);
+    if (socketPath !== undefined) this.selector.listenUnix(socketPath);
+    this.sweeper = setInterval(() => this.selector.sweep(), SWEEP_MS);
+  }
+
+  /**
+   * Takes no connection and no request any more, sees to it that everything taken before is forced and answered, and ends
+   * the connections so that no client loses its last answer.
+   */
+  async stop(): Promise<void> {
+    this.selector.stopListening();
+    this.requests.stopping = true;
+    await this.broker.drain();
+    // What the barriers settled is answered here at the latest: `finish` sends what is queued and reads nothing more.
+    await this.allAnswered();
+    await this.selector.finish(STOP_LINGER_MS);
+    clearInterval(this.sweeper);
+    this.selector.destroy();
+  }
+
+  /** How a batch ended whose producer waits; the token is its slot. */
+  appended(slot: number, error: ErrorCode, baseOffset: number, logEndOffset: number): void {
+    if (error !== ErrorCodes.NONE) this.broker.counters.fail(error);
+    this.settled(this.slots.settle(slot, error, baseOffset, logEndOffset));
+  }
+
+  /** A request of this connection (negative: it is gone) may be answered now. */
+  private settled(connection: number): void {
+    if (connection < 0) return;
+    const session = this.sessions[connection & SLOT_MASK];
+    if (session === undefined || session.connection !== connection) return;
+    this.touch(session);
+    if (!this.inTurn) this.soon();
+  }
+
+  private touch(session: Session): void {
+    if (session.dirty) return;
+    session.dirty = true;
+    this.dirty.push(session);
+  }
+
+  /** Called by the selector. Frames lie in the arena until this returns. */
+  private turn(frames: number, opened: number, closed: number): void {
+    this.inTurn = true;
+    for (let i = 0; i < opened; i++) this.open(this.opened[i]);
+    const table = this.frames;
+    let session: Session | undefined;
+    for (let i = 0, at = 0; i < frames; i++, at += FRAME_COLUMNS) {
+      const connection = table[at + FrameColumn.CONNECTION];
+      if (session === undefined || session.connection !== connection) {
+        session = this.sessions[connection & SLOT_MASK];
+        if (session === undefined || session.connection !== connection) continue;
+        this.touch(session);
+      }
+      this.requests.take(session, table[at + FrameColumn.OFFSET], table[at + FrameColumn.LENGTH]);
+    }
+    // After the frames: what a peer sent before it went away is carried out.
+    for (let i = 0; i < closed; i++) this.close(this.closed[i * 2]);
+    this.finishTurn();
+  }
+
+  /** The part of a turn that needs no frames: for outcomes that come between two turns. */
+  private readonly lateTurn = (): void => {
+    this.announced = false;
+    this.inTurn = true;
+    this.finishTurn();
+  };
+
+  private finishTurn(): void {
+    this.broker.scheduler.run();
+    this.flush();
+    this.counters[SelectorCounter.EXTERNAL_QUEUED_BYTES] = this.broker.scheduler.queuedBytes;
+    this.inTurn = false;
+    if (this.dirty.length > 0) this.soon();
+  }
+
+  private flush(): void {
+    const { dirty } = this;
+    this.dirty = this.spare;
+    this.spare = dirty;
+    this.answers.begin();
+    for (let i = 0; i < dirty.length; i++) {
+      const session = dirty[i];
+      session.dirty = false;
+      const outcome = this.answers.answer(session);
+      if (outcome === AnswerOutcome.LATER) this.touch(session);
+      else if (outcome === AnswerOutcome.PUT_OFF) this.putOff(session);
+    }
+    dirty.length = 0;
+    this.sender.send();
+  }
+
+  /** Once for all that is settled until the event loop comes round. */
+  private soon(): void {
+    if (this.announced) return;
+    this.announced = true;
+    setImmediate(this.lateTurn);
+  }
+
+  private putOff(session: Session): void {
+    if (session.putOff) return;
+    session.putOff = true;
+    setTimeout(() => {
+      session.putOff = false;
+      this.settled(session.connection);
+    }, PUT_OFF_MS).unref();
+  }
+
+  private open(connection: number): void {
+    const before = this.sessions[connection & SLOT_MASK];
+    if (before !== undefined) this.close(before.connection);
+    this.sessions[connection & SLOT_MASK] = new Session(connection);
+  }
+
+  private close(connection: number): void {
+    const session = this.sessions[connection & SLOT_MASK];
+    if (session === undefined || session.connection !== connection) return;
+    this.sessions[connection & SLOT_MASK] = undefined;
+    this.slots.abandon(session);
+  }
+
+  private async allAnswered(): Promise<void> {
+    do {
+      await new Promise((resolve) => setImmediate(resolve));
+      this.lateTurn();
+    } while (this.slots.underWay > 0);
+  }
+}

@@ -1,0 +1,23 @@
+// What the server knows of one connection: which replies it owes, in order. Nothing of what a reader has read: an offset comes
+// with each request and goes with its answer.
+
+import type { Topic } from "../broker/topic.js";
+
+/** The end of a list of reply slots. */
+export const NO_SLOT = -1;
+
+export class Session {
+  /** Slots of the requests that are not answered, oldest first: the ends of a list that lies in {@link ReplySlots}. */
+  first: number = NO_SLOT;
+  last: number = NO_SLOT;
+  /** Requests without a reply that are done and not reported to the selector yet. */
+  completed = 0;
+  /** Stands in the server's list of sessions that may have something to send. */
+  dirty = false;
+  /** A timer will look at it again. */
+  putOff = false;
+  /** The topic of the last request: mostly also that of the next. */
+  topic: Topic | undefined = undefined;
+
+  constructor(readonly connection: number) {}
+}
