@@ -13,7 +13,7 @@ import type { PartitionLog } from "../storage/partition-log.js";
 import { PopulateBudget } from "../storage/populate-window.js";
 import { Catalog } from "./catalog.js";
 import { Counters } from "./counters.js";
-import { type DataDir, openDataDir, partitionDirectory } from "./data-dir.js";
+import { type DataDir, partitionDirectory } from "./data-dir.js";
 import { forEachBounded, openPartitions } from "./open-partitions.js";
 import type { BrokerOptions, OperatorLog } from "./options.js";
 import { planTopics } from "./plan-topics.js";
@@ -65,9 +65,8 @@ export class Broker {
     );
   }
 
-  /** Throws BAD_CONFIG, DATA_DIR_IN_USE, DATA_DIR_UNUSABLE (also when no partition opens). Nothing stays open then. */
-  static async open(options: BrokerOptions, deps: BrokerDeps): Promise<Broker> {
-    const dataDir = await openDataDir(options.dataDir);
+  /** Takes the directory over. Throws BAD_CONFIG or, when no partition opens, DATA_DIR_UNUSABLE; nothing stays open then. */
+  static async open(options: BrokerOptions, dataDir: DataDir, deps: BrokerDeps): Promise<Broker> {
     const catalog = new Catalog(options.topics, (topic, partition) =>
       partitionDirectory(options.dataDir, topic, partition),
     );
@@ -75,7 +74,7 @@ export class Broker {
       const plan = planTopics(catalog, dataDir.partitions, deps.log);
       const space = await FileSystemSpace.open(options.dataDir, options.diskReserveBytes, deps.clock);
       const scheduler = new Scheduler(
-        { turnRows: APPEND_TURN_ROWS, turnBytes: APPEND_TURN_BYTES, queuedBytesMax: options.queuedBytesMax },
+        { turnBytes: APPEND_TURN_BYTES, queuedBytesMax: options.queuedBytesMax },
         new AppendTurn(APPEND_TURN_ROWS, deps.clock),
       );
       const storage = {

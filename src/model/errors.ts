@@ -6,6 +6,7 @@ import type { ErrorName } from "./error-codes.js";
 export type LocalErrorCode =
   | "DATA_DIR_IN_USE"
   | "DATA_DIR_UNUSABLE"
+  | "LISTEN_FAILED"
   | "PARTITION_DAMAGED"
   | "PARTITION_IN_USE"
   | "BAD_CONFIG"

@@ -81,6 +81,23 @@ export const PUT_OFF_MS = 10;
 /** After the last answer of a stopping broker its sockets are read for so long, so that no unread byte turns the close into a reset. */
 export const STOP_LINGER_MS = 1_000;
 
+/** Files of sealed segments that stay open: at least so many that some readers of old data do not open a file for each fetch, and
+ * not so many that looking for the one to close is felt. */
+export const SEALED_FILES_MIN = 64;
+export const SEALED_FILES_MAX = 4096;
+
+/** Descriptors of a partition: its lock, the active segment, the next one, and one that is being sealed or read. */
+export const DESCRIPTORS_PER_PARTITION = 5;
+
+/** Descriptors of everything else: listeners, the event loop, stdio, the side port, files that are open for a moment. */
+export const DESCRIPTORS_OTHER = 160;
+
+/** Lines for the operator that wait while nobody reads stderr. Beyond it they are dropped: memory counts for more. */
+export const LOG_QUEUE_BYTES_MAX = 1024 * 1024;
+
+/** What a request to the side port may take. */
+export const OPS_REQUEST_MS = 5_000;
+
 /** Connections of the side port. It is for a few probes and a person; more would take descriptors from the log. */
 export const OPS_CONNECTIONS_MAX = 64;
 /** How often it is still looked after when nothing is written any more: two seconds, until its window is closed. */

@@ -124,6 +124,11 @@ export class Server implements AppendListener {
     // What the barriers settled is answered here at the latest: `finish` sends what is queued and reads nothing more.
     await this.allAnswered();
     await this.selector.finish(STOP_LINGER_MS);
+    this.destroy();
+  }
+
+  /** Lets go of everything at once. */
+  destroy(): void {
     clearInterval(this.sweeper);
     this.selector.destroy();
   }

@@ -1,0 +1,31 @@
+// Whether the limit of open files is enough for what is configured. A number of connections that somebody wrote and that
+// cannot be had is a refusal; the default gives way, and the operator is told.
+
+import { MillraceError } from "../model/errors.js";
+import { DESCRIPTORS_OTHER, DESCRIPTORS_PER_PARTITION, SEALED_FILES_MAX, SEALED_FILES_MIN } from "../model/limits.js";
+
+export interface DescriptorPlan {
+  readonly connections: number;
+  readonly sealedFiles: number;
+}
+
+/** Throws BAD_CONFIG when connections that somebody asked for do not fit; they do not when they are the default. */
+export function planDescriptors(
+  limit: number,
+  partitions: number,
+  connections: number,
+  isWritten: boolean,
+): DescriptorPlan {
+  const fixed = partitions * DESCRIPTORS_PER_PARTITION + DESCRIPTORS_OTHER;
+  const forConnections = limit - fixed - SEALED_FILES_MIN;
+  if (forConnections < 1 || (isWritten && connections > forConnections)) {
+    throw new MillraceError(
+      "BAD_CONFIG",
+      `connections.max: got ${connections}, and the limit of open files is ${limit}, of which ${partitions} partitions take ` +
+        `${fixed + SEALED_FILES_MIN}; takes at most ${Math.max(forConnections, 0)} (raise the limit: ulimit -n)`,
+    );
+  }
+  const allowed = Math.min(connections, forConnections);
+  const left = limit - fixed - allowed;
+  return { connections: allowed, sealedFiles: Math.min(left, SEALED_FILES_MAX) };
+}

@@ -1,0 +1,142 @@
+// Starts a broker in this process: the same settings, checks and parts as the program `broker`, without its signals, exit
+// codes and ready line.
+
+import { isIP } from "node:net";
+import { Broker } from "../broker/broker.js";
+import { openDataDir } from "../broker/data-dir.js";
+import type { OperatorLog } from "../broker/options.js";
+import { systemClock, systemTimers } from "../model/clock.js";
+import { MillraceError } from "../model/errors.js";
+import { native } from "../native/binding.js";
+import { Server } from "../server/server.js";
+import { planDescriptors } from "./descriptors.js";
+import { silentLog } from "./log.js";
+import { brokerOptions, serverOptions } from "./settings/options.js";
+import { type Resolved, resolve } from "./settings/resolve.js";
+import { fromDocument } from "./settings/sources.js";
+import { openSidePort, type SidePort } from "./side-port.js";
+import { packageVersion } from "./version.js";
+
+/** A broker that takes connections. */
+export interface RunningBroker {
+  readonly host: string;
+  readonly port: number;
+  /** Where it listens beside that, if it was told to. */
+  readonly socketPath: string | undefined;
+  /** The side port, unless it is off. */
+  readonly opsPort: number | undefined;
+  readonly version: string;
+  /**
+   * Takes nothing new, answers and forces everything taken before, closes the log. Resolves to false when a partition could
+   * not be closed cleanly (it had failed before). A second call returns the same promise.
+   */
+  stop(): Promise<boolean>;
+}
+
+export interface StartBrokerOptions {
+  /** Settings by their names, as the file has them: `{ "data.dir": "/var/lib/millrace", port: 0, topics: "orders:3" }`. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** Gets what the program writes to stderr. A pino logger is one. Without it nothing is written. */
+  readonly log?: OperatorLog;
+}
+
+/**
+ * Starts a broker in this process. Rejects with a `MillraceError`: `BAD_CONFIG` (the message has a line for each problem),
+ * `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, or `LISTEN_FAILED` when an address cannot be had.
+ */
+export async function startBroker({ settings = {}, log = silentLog }: StartBrokerOptions = {}): Promise<RunningBroker> {
+  const resolution = resolve([fromDocument({ ...settings }, "startBroker")]);
+  if (resolution.problems !== undefined) throw new MillraceError("BAD_CONFIG", resolution.problems.join("\n"));
+  return startResolved(resolution.resolved, log);
+}
+
+/** The same with settings that are checked already. */
+export async function startResolved(resolved: Resolved, log: OperatorLog): Promise<RunningBroker> {
+  const { settings } = resolved;
+  const version = packageVersion();
+  const limit = native.openFilesLimit();
+  const partitions = resolved.topics.reduce((sum, topic) => sum + topic.partitions, 0);
+  const wanted = settings["connections.max"];
+  const descriptors = planDescriptors(limit, partitions, wanted, resolved.isWritten("connections.max"));
+  warn(resolved, descriptors.connections, limit, log);
+  const options = brokerOptions(resolved, descriptors);
+
+  const state: { broker?: Broker; server?: Server; sidePort?: SidePort; stopping: boolean } = { stopping: false };
+  // The directory first: a second broker on it is told of the directory and its holder, not of a port.
+  const dataDir = await openDataDir(options.dataDir);
+  let ownsDataDir = true;
+  try {
+    // The side port before the partitions: whoever watches a long recovery sees a process that lives and is not ready.
+    if (settings["ops.enabled"]) {
+      state.sidePort = await openSidePort({
+        host: settings["ops.host"],
+        port: settings["ops.port"],
+        allowedHosts: settings["ops.allowed.hosts"] ?? [],
+        health: () => state.broker?.health(),
+        stopping: () => state.stopping,
+      }).catch((cause: unknown) =>
+        listenFailed("ops.host", "ops.port", settings["ops.host"], settings["ops.port"], cause),
+      );
+    }
+    ownsDataDir = false;
+    state.broker = await Broker.open(options, dataDir, { clock: systemClock, timers: systemTimers, log });
+    state.server = new Server(state.broker, serverOptions(resolved, descriptors, version));
+    await state.server
+      .listen()
+      .catch((cause: unknown) => listenFailed("host", "port", settings.host, settings.port, cause));
+  } catch (error) {
+    state.server?.destroy();
+    await state.broker?.close();
+    await state.sidePort?.close();
+    if (ownsDataDir) dataDir.release();
+    throw error;
+  }
+
+  const { broker, server, sidePort } = state;
+  let stopped: Promise<boolean> | undefined;
+  const stop = async (): Promise<boolean> => {
+    state.stopping = true;
+    await server.stop();
+    const clean = await broker.close();
+    await sidePort?.close();
+    return clean;
+  };
+  return {
+    host: settings.host,
+    port: server.port,
+    socketPath: settings["socket.path"],
+    opsPort: sidePort?.port,
+    version,
+    stop: () => {
+      stopped ??= stop();
+      return stopped;
+    },
+  };
+}
+
+function listenFailed(hostKey: string, portKey: string, host: string, port: number, cause: unknown): never {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  const why = code === "EADDRINUSE" ? "somebody listens there already" : message;
+  throw new MillraceError("LISTEN_FAILED", `${hostKey} ${host}, ${portKey} ${port}: cannot listen: ${why}`, { cause });
+}
+
+/** What is allowed and probably not meant. */
+function warn({ settings, isWritten }: Resolved, connections: number, openFiles: number, log: OperatorLog): void {
+  for (const key of ["host", "ops.host"] as const) {
+    if (key === "ops.host" && !settings["ops.enabled"]) continue;
+    if (isLoopback(settings[key])) continue;
+    log.warn(
+      { kind: "settings.not-loopback", key, value: settings[key] },
+      `${key} is ${settings[key]}: whoever reaches it can read and write, there is no authentication`,
+    );
+  }
+  if (connections < settings["connections.max"]) {
+    log.warn(
+      { kind: "settings.open-files", openFiles, connections, isWritten: isWritten("connections.max") },
+      `the limit of open files is ${openFiles}: at most ${connections} connections (ulimit -n raises it)`,
+    );
+  }
+}
+
+const isLoopback = (host: string): boolean =>
+  host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
