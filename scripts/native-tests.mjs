@@ -18,18 +18,18 @@ import { filesBelow } from "./lib/stale.mjs";
 
 const common = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-fno-rtti", "-fno-exceptions", "-pthread", "-g"];
 const variants = {
-  asan: ["-O1", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
+  asan: ["-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all", "-fsanitize=address,undefined"],
   tsan: ["-O1", "-fno-omit-frame-pointer", "-fsanitize=thread"],
   plain: ["-O3"],
 };
 const environment = {
   ...process.env,
-  ASAN_OPTIONS: "detect_leaks=1:strict_string_checks=1:check_initialization_order=1",
+  ASAN_OPTIONS: "strict_string_checks=1:check_initialization_order=1",
   UBSAN_OPTIONS: "print_stacktrace=1",
   TSAN_OPTIONS: "halt_on_error=1:second_deadlock_stack=1",
 };
 /** A native test that takes longer than this hangs. */
-const testTimeoutS = 120;
+const testLimitMs = 120_000;
 
 const compiler = process.env.CXX ?? "g++";
 
@@ -69,17 +69,19 @@ const isForThisPlatform = (file) => {
   return platform === undefined || platform === process.platform;
 };
 
-/** Sanitizers are libraries of the compiler and not everywhere: tried on an empty program. */
+/** Sanitizers are libraries of the compiler, and not everywhere, nor do they run everywhere: tried on an empty program. */
 async function whyNot(flags, dir) {
   const source = join(dir, "probe.cc");
   const program = join(dir, "probe");
   writeFileSync(source, "int main() { return 0; }\n");
   const linked = await run(compiler, [...flags, source, "-o", program]);
   if (linked.code === 127) return `there is no compiler ${compiler}`;
-  if (linked.code !== 0) return `${compiler} cannot link with ${flags.at(-1)}: ${linked.output.trim().split("\n")[0]}`;
+  if (linked.code !== 0) return `${compiler} cannot link with ${flags.at(-1)}: ${firstLine(linked)}`;
   const ran = await run(program, [], { env: environment });
-  return ran.code === 0 ? undefined : `its programs do not run here: ${ran.output.trim().split("\n")[0]}`;
+  return ran.code === 0 ? undefined : `programs with ${flags.at(-1)} do not run here: ${firstLine(ran)}`;
 }
+
+const firstLine = ({ output }) => output.trim().split("\n")[0];
 
 class Compiler {
   messages = [];
@@ -161,7 +163,7 @@ function isFresh(object) {
 }
 
 async function runTest(program, variant, say) {
-  const { code, output } = await run("timeout", ["-k", "5", String(testTimeoutS), program], { env: environment });
+  const { code, output } = await run(program, [], { env: environment, limitMs: testLimitMs });
   const name = basename(program, ".test");
   const counts = lastCounts(output);
   if (counts === undefined) {

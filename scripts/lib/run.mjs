@@ -39,12 +39,14 @@ export function stopHandlingSignals() {
 
 /**
  * Runs a program to its end: `{ code, output }`, where `output` is what it wrote to stdout and stderr, in order of arrival.
- * `onLine` sees each line of it as it comes. A program that is not there is code 127; one that a signal ended is 128 + its number.
+ * `onLine` sees each line of it as it comes. A program that is not there is code 127; one that a signal ended is 128 + its number, and
+ * so is one that was killed after `limitMs`.
  */
-export function run(command, args, { env = process.env, cwd = root, onLine } = {}) {
+export function run(command, args, { env = process.env, cwd = root, onLine, limitMs } = {}) {
   handleSignals();
   return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+    const limit = limitMs === undefined ? {} : { timeout: limitMs, killSignal: "SIGKILL" };
+    const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], ...limit });
     running.add(child);
     let output = "";
     let partial = "";
