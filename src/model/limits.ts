@@ -37,8 +37,9 @@ export const UPKEEP_INTERVAL_MS = 200;
 /** Names in one METADATA request. Each becomes a string on the event loop: 10 000 cost about a millisecond, 8 MiB of them 300. */
 export const METADATA_TOPICS_MAX = 10_000;
 
-/** Batches of one native append call: more than a turn of small requests brings. Bytes of one: the arena of a turn. */
+/** Batches of one native append call: as many as a turn can bring. */
 export const APPEND_TURN_ROWS = 4096;
+/** Bytes of one native append call: several arenas, since batches that waited are written together with new ones. */
 export const APPEND_TURN_BYTES = 4 * 1024 * 1024;
 
 /** What HELLO tells of the longest wait of a fetch: longer, and a dead peer is noticed late; shorter, and idle readers ask often. */
@@ -65,8 +66,9 @@ export const FRAME_ROWS = 4096;
 /** Connections that one turn reports as opened or closed. More are reported by the next one. */
 export const CONNECTION_EVENTS = 1024;
 
-/** What one connection may bring in in a turn, and send: one that has much to say delays the others by this much at a time. */
+/** What one connection may bring in in a turn: one that has much to say delays the others by this much at a time. */
 export const TURN_BYTES_IN = 256 * 1024;
+/** What one connection may send in a turn, for the same reason; more, as it costs less. */
 export const TURN_BYTES_OUT = 1024 * 1024;
 
 /** The arena of a turn beside the room for one frame of the largest size. It should fit the processor's cache. */
@@ -81,9 +83,9 @@ export const PUT_OFF_MS = 10;
 /** After the last answer of a stopping broker its sockets are read for so long, so that no unread byte turns the close into a reset. */
 export const STOP_LINGER_MS = 1_000;
 
-/** Files of sealed segments that stay open: at least so many that some readers of old data do not open a file for each fetch, and
- * not so many that looking for the one to close is felt. */
+/** Files of sealed segments that may stay open at the least, so that readers of old data do not open one for each fetch. */
 export const SEALED_FILES_MIN = 64;
+/** And at the most: looking for the one to close goes through all of them. */
 export const SEALED_FILES_MAX = 4096;
 
 /** Descriptors of a partition: its lock, the active segment, the next one, and one that is being sealed or read. */

@@ -19,7 +19,7 @@ export async function serve(
 ): Promise<ExitCode> {
   const flags = fromFlags(args);
   if (flags.help) return print(helpText());
-  if (flags.version) return print(`${packageVersion()}\n`);
+  if (flags.version) return print(`${await packageVersion()}\n`);
   const resolution = resolve([flags, fromEnvironment(environment), fromFile(flags.config)]);
   if (resolution.problems !== undefined) return refuse(resolution.problems);
   if (flags.printConfig) return print(printConfig(resolution.resolved));

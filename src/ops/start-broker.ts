@@ -53,7 +53,7 @@ export async function startBroker({ settings = {}, log = silentLog }: StartBroke
 /** The same with settings that are checked already. */
 export async function startResolved(resolved: Resolved, log: OperatorLog): Promise<RunningBroker> {
   const { settings } = resolved;
-  const version = packageVersion();
+  const version = await packageVersion();
   const limit = native.openFilesLimit();
   const partitions = resolved.topics.reduce((sum, topic) => sum + topic.partitions, 0);
   const wanted = settings["connections.max"];
