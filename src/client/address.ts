@@ -1,0 +1,32 @@
+// Where a broker is: host and port, or the path of a Unix socket.
+
+import { MillraceError } from "../model/errors.js";
+
+/** Where a broker listens when nobody says otherwise. */
+export const DEFAULT_BROKER = "127.0.0.1:4710";
+const DEFAULT_PORT = 4710;
+
+export type BrokerAddress = { readonly host: string; readonly port: number } | { readonly path: string };
+
+/**
+ * `host:port`, `host` (port 4710), `[::1]:4710`, or a path with a slash in it for a Unix socket. Throws BAD_ARGUMENT.
+ */
+export function parseBrokerAddress(text: string): BrokerAddress {
+  if (text.includes("/")) return { path: text };
+  const match = /^(?:\[(?<v6>[0-9A-Fa-f:.%\w]+)\]|(?<host>[^:\s[\]]+))(?::(?<port>\d{1,5}))?$/.exec(text);
+  const host = match?.groups?.v6 ?? match?.groups?.host;
+  const port = match?.groups?.port === undefined ? DEFAULT_PORT : Number(match.groups.port);
+  if (host === undefined || port < 1 || port > 65_535) {
+    throw new MillraceError(
+      "BAD_ARGUMENT",
+      `"${text}" is no broker address: expected host:port, [IPv6]:port, or the path of a Unix socket`,
+    );
+  }
+  return { host, port };
+}
+
+/** For messages: `127.0.0.1:4710`, `[::1]:4710`, `/run/millrace.sock`. */
+export function addressText(address: BrokerAddress): string {
+  if ("path" in address) return address.path;
+  return address.host.includes(":") ? `[${address.host}]:${address.port}` : `${address.host}:${address.port}`;
+}

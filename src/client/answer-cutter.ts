@@ -1,0 +1,92 @@
+// Cuts the stream of bytes from a broker into answers. One that came whole is handed over where it lies, in the read buffer;
+// one that did not is gathered in a buffer of its own. A payload is so copied at most once, and small answers never.
+
+import { MillraceError } from "../model/errors.js";
+import { LENGTH_BYTES, RESPONSE_HEADER_BYTES } from "../protocol/frame.js";
+
+export interface AnswerSink {
+  /** How many bytes the next answer may have behind its length prefix. Throws BAD_RESPONSE when none is expected. */
+  nextAnswerBytesMax(): number;
+  /**
+   * An answer, `[from, end)`, behind its length prefix. When `owned`, the bytes are the sink's to keep; if not, they are
+   * overwritten after the call.
+   */
+  answer(view: DataView, from: number, end: number, owned: boolean): void;
+}
+
+export class AnswerCutter {
+  private readonly view: DataView;
+  /** A length prefix that came in pieces. */
+  private readonly prefix = new DataView(new ArrayBuffer(LENGTH_BYTES));
+  private prefixBytes = 0;
+  /** An answer that comes in pieces. */
+  private gathering: Uint8Array | undefined;
+  private gathered = 0;
+
+  constructor(
+    /** What the socket reads into. */
+    private readonly buffer: Uint8Array,
+    private readonly sink: AnswerSink,
+  ) {
+    this.view = new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
+  }
+
+  /** Takes the first `bytes` bytes of the read buffer. Throws BAD_RESPONSE: nobody knows then where the next answer begins. */
+  take(bytes: number): void {
+    let at = 0;
+    while (at < bytes) {
+      if (this.gathering !== undefined) at += this.gather(this.gathering, at, bytes);
+      else if (this.prefixBytes > 0 || bytes - at < LENGTH_BYTES) at += this.gatherPrefix(at, bytes);
+      else at = this.cut(at, bytes);
+    }
+  }
+
+  private cut(at: number, bytes: number): number {
+    const length = this.checked(this.view.getInt32(at));
+    const from = at + LENGTH_BYTES;
+    if (from + length > bytes) {
+      this.begin(length);
+      return from;
+    }
+    this.sink.answer(this.view, from, from + length, false);
+    return from + length;
+  }
+
+  private gatherPrefix(at: number, bytes: number): number {
+    const taken = Math.min(LENGTH_BYTES - this.prefixBytes, bytes - at);
+    for (let i = 0; i < taken; i++) this.prefix.setUint8(this.prefixBytes + i, this.buffer[at + i]);
+    this.prefixBytes += taken;
+    if (this.prefixBytes === LENGTH_BYTES) {
+      this.prefixBytes = 0;
+      this.begin(this.checked(this.prefix.getInt32(0)));
+    }
+    return taken;
+  }
+
+  private checked(length: number): number {
+    const max = this.sink.nextAnswerBytesMax();
+    if (length >= RESPONSE_HEADER_BYTES && length <= max) return length;
+    throw new MillraceError(
+      "BAD_RESPONSE",
+      `an answer of ${length} bytes came where ${RESPONSE_HEADER_BYTES} to ${max} can be`,
+    );
+  }
+
+  private begin(length: number): void {
+    // All at once, though a broker's word is all there is for it: the length is within what this client asked for, and
+    // pages that no byte arrives for are never touched.
+    this.gathering = Buffer.allocUnsafeSlow(length);
+    this.gathered = 0;
+  }
+
+  private gather(answer: Uint8Array, at: number, bytes: number): number {
+    const taken = Math.min(answer.length - this.gathered, bytes - at);
+    answer.set(this.buffer.subarray(at, at + taken), this.gathered);
+    this.gathered += taken;
+    if (this.gathered === answer.length) {
+      this.gathering = undefined;
+      this.sink.answer(new DataView(answer.buffer, answer.byteOffset, answer.byteLength), 0, answer.length, true);
+    }
+    return taken;
+  }
+}

@@ -1,0 +1,227 @@
+// A socket on which requests go out and answers come in, matched in order. Which requests there are is connection.ts's; this
+// file knows when a socket can no longer be trusted, and that everything that was asked on it then ends.
+
+import { connect as connectSocket, type Socket } from "node:net";
+import { MillraceError } from "../model/errors.js";
+import { CLIENT_READ_BYTES } from "../model/limits.js";
+import type { RequestKind } from "../protocol/api-keys.js";
+import { addressText, type BrokerAddress } from "./address.js";
+import { AnswerCutter } from "./answer-cutter.js";
+import { settle } from "./answers.js";
+import { Outbox } from "./outbox.js";
+import { type Answers, type OpenRequest, type OpenRequestOf, RequestQueue, type RequestTime } from "./request-queue.js";
+
+type State = "connecting" | "open" | "closing" | "closed";
+
+/** How long a broker may take to close its side after this one closed. */
+const CLOSE_WAIT_MS = 2_000;
+const CORRELATION_ID_MAX = 0x7fff_ffff;
+/** In an answer behind its length prefix, the correlation id comes first. */
+const ANSWER_CORRELATION_AT = 0;
+
+export class Channel {
+  /** Resolves when the socket is gone: with the error, or with undefined when this side closed it. */
+  readonly closed: Promise<MillraceError | undefined>;
+  readonly address: string;
+  readonly outbox: Outbox;
+  private readonly socket: Socket;
+  private readonly queue: RequestQueue;
+  private state: State = "connecting";
+  private failure: MillraceError | undefined;
+  private closing: Promise<void> | undefined;
+  private lastCorrelationId = 0;
+  private resolveClosed!: (error: MillraceError | undefined) => void;
+
+  constructor(
+    target: BrokerAddress,
+    private readonly time: RequestTime,
+  ) {
+    this.address = addressText(target);
+    this.queue = new RequestQueue(time);
+    this.closed = new Promise((resolve) => {
+      this.resolveClosed = resolve;
+    });
+    const buffer = Buffer.allocUnsafeSlow(CLIENT_READ_BYTES);
+    const cutter = new AnswerCutter(buffer, {
+      nextAnswerBytesMax: () => this.expected().answerBytesMax,
+      answer: (view, from, end, owned) => this.answered(view, from, end, owned),
+    });
+    const onread = { buffer, callback: (bytes: number) => this.received(cutter, bytes) };
+    this.socket = connectSocket({ ...target, noDelay: true, keepAlive: true, onread });
+    this.outbox = new Outbox(this.socket);
+    this.socket.on("error", (error) => this.socketFailed(error));
+    this.socket.on("close", () => this.socketFailed(undefined));
+  }
+
+  get openRequests(): number {
+    return this.queue.length;
+  }
+
+  /** Resolves when the socket is connected; rejects with CONNECTION_FAILED, also after `timeoutMs`. */
+  async open(timeoutMs: number): Promise<void> {
+    const late = `could not connect to ${this.address} in ${timeoutMs} ms`;
+    const cancel = this.time.after(timeoutMs, () => this.break(new MillraceError("CONNECTION_FAILED", late)));
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.socket.once("connect", resolve);
+        void this.closed.then((error) => reject(error ?? this.closedHere()));
+      });
+      this.state = "open";
+    } finally {
+      cancel();
+    }
+  }
+
+  /** Why a request cannot be sent now. */
+  refusal(): MillraceError | undefined {
+    if (this.state === "open") return undefined;
+    return this.failure ?? this.closedHere();
+  }
+
+  /** Sends what `write` puts into the outbox under the correlation id it is given, and waits for the answer. */
+  request<Kind extends RequestKind>(
+    kind: Kind,
+    what: () => string,
+    answerBytesMax: number,
+    timeoutMs: number,
+    write: (correlationId: number) => void,
+  ): Promise<Answers[Kind]> {
+    return new Promise((resolve, reject) => {
+      const refusal = this.refusal();
+      if (refusal !== undefined) {
+        reject(refusal);
+        return;
+      }
+      const correlationId = this.nextCorrelationId();
+      const deadline = this.time.monotonicNow() + timeoutMs;
+      const request: OpenRequestOf<Kind> = {
+        kind,
+        correlationId,
+        what,
+        deadline,
+        answerBytesMax,
+        resolve,
+        reject,
+        expired: false,
+      };
+      // TypeScript does not see that an OpenRequestOf any kind is one of the union.
+      this.queue.push(request as unknown as OpenRequest);
+      write(correlationId);
+      this.outbox.filled();
+    });
+  }
+
+  nextCorrelationId(): number {
+    this.lastCorrelationId = this.lastCorrelationId === CORRELATION_ID_MAX ? 1 : this.lastCorrelationId + 1;
+    return this.lastCorrelationId;
+  }
+
+  /** Resolves when the kernel has taken what was sent, or the socket is gone. */
+  async flushed(): Promise<void> {
+    this.outbox.flush();
+    if (!this.socket.writableNeedDrain) return;
+    const drained = new Promise<void>((resolve) => this.socket.once("drain", resolve));
+    await Promise.race([drained, this.closed]);
+  }
+
+  /** Takes no more requests, waits for the answers of those that are open (each has a deadline), and closes. */
+  close(): Promise<void> {
+    this.closing ??= this.closeOnce();
+    return this.closing;
+  }
+
+  /** Closes at once; what is open is rejected with CLOSED. */
+  destroy(): void {
+    this.finish(this.closedHere(), undefined);
+  }
+
+  private async closeOnce(): Promise<void> {
+    if (this.state === "open") this.state = "closing";
+    this.outbox.flush();
+    await this.queue.drained();
+    this.socket.end();
+    const cancel = this.time.after(CLOSE_WAIT_MS, () => this.destroy());
+    await this.closed;
+    cancel();
+  }
+
+  private received(cutter: AnswerCutter, bytes: number): boolean {
+    // What was in the kernel when the channel broke may still come.
+    if (this.state === "closed") return false;
+    try {
+      cutter.take(bytes);
+    } catch (error) {
+      if (!(error instanceof MillraceError)) throw error;
+      this.break(this.lost(error));
+    }
+    return true;
+  }
+
+  private expected(): OpenRequest {
+    const request = this.queue.first;
+    if (request !== undefined) return request;
+    throw new MillraceError("BAD_RESPONSE", "an answer came to no request");
+  }
+
+  private answered(view: DataView, from: number, end: number, owned: boolean): void {
+    const request = this.expected();
+    const correlationId = view.getInt32(from + ANSWER_CORRELATION_AT);
+    if (correlationId !== request.correlationId) {
+      const text = `an answer with correlation id ${correlationId} came where ${request.correlationId} was due`;
+      throw new MillraceError("BAD_RESPONSE", text);
+    }
+    if (!request.expired) settle(request, view, from, end, owned);
+    // Only now: when it could not be settled it is still open, and ends with the others.
+    this.queue.shift();
+  }
+
+  private socketFailed(cause: Error | undefined): void {
+    if (this.state === "closing" && this.queue.length === 0) this.finish(this.closedHere(), undefined);
+    else if (this.state === "connecting") this.break(connectFailure(this.address, cause));
+    else this.break(this.lost(cause));
+  }
+
+  private break(error: MillraceError): void {
+    this.finish(error, error);
+  }
+
+  private finish(toOpenRequests: MillraceError, failure: MillraceError | undefined): void {
+    if (this.state === "closed") return;
+    this.state = "closed";
+    this.failure = failure;
+    this.socket.destroy();
+    this.queue.failAll(toOpenRequests);
+    this.resolveClosed(failure);
+  }
+
+  private closedHere(): MillraceError {
+    return new MillraceError("CLOSED", `the connection to ${this.address} was closed by this program`);
+  }
+
+  private lost(cause: Error | undefined): MillraceError {
+    const why = cause === undefined ? "the broker closed it" : reasonOf(cause);
+    return new MillraceError("CONNECTION_LOST", `the connection to ${this.address} was lost: ${why}`, { cause });
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused",
+  ECONNRESET: "connection reset",
+  EPIPE: "connection reset",
+  ENOENT: "there is no such socket",
+  EACCES: "permission denied",
+  ENOTFOUND: "there is no such host",
+  ETIMEDOUT: "no answer from the host",
+  EHOSTUNREACH: "the host cannot be reached",
+};
+
+function reasonOf(error: Error): string {
+  const code = (error as NodeJS.ErrnoException).code;
+  const known = code === undefined || error instanceof MillraceError ? undefined : REASONS[code];
+  return known === undefined ? error.message || String(code) : `${known} (${code})`;
+}
+
+function connectFailure(address: string, cause: Error | undefined): MillraceError {
+  const why = cause === undefined ? "the broker closed the connection" : reasonOf(cause);
+  return new MillraceError("CONNECTION_FAILED", `could not connect to ${address}: ${why}`, { cause });
+}

@@ -1,0 +1,63 @@
+// What a client can fail with beyond the base error: the broker's refusals and what is wrong with records that came.
+
+import { errorRow } from "../model/error-codes.js";
+import { MillraceError, type MillraceErrorCode } from "../model/errors.js";
+import type { Offset } from "../model/ids.js";
+
+/** The broker refused a request. `code` is the name of the wire's error. */
+export class BrokerError extends MillraceError {
+  override readonly name = "BrokerError";
+  constructor(
+    code: MillraceErrorCode,
+    message: string,
+    /** Whether the same request may be sent again. */
+    readonly retriable: boolean,
+  ) {
+    super(code, message);
+  }
+}
+
+/** The error of a number from the wire. `what` names the request. A number from a newer broker is not retriable. */
+export function brokerError(code: number, what: string): BrokerError {
+  const row = errorRow(code);
+  if (row === undefined || row.name === "NONE") {
+    return new BrokerError(
+      "BAD_RESPONSE",
+      `${what}: refused with error ${code}, which this client does not know`,
+      false,
+    );
+  }
+  return new BrokerError(row.name, `${what}: ${row.name}, ${row.sentence}`, row.retriable);
+}
+
+/** A consumer's next record is larger than its `maxBytes`: asking again would be the same request for ever. */
+export class RecordExceedsMaxBytesError extends MillraceError {
+  override readonly name = "RecordExceedsMaxBytesError";
+  constructor(
+    readonly topic: string,
+    readonly partition: number,
+    readonly offset: Offset,
+    /** What the record takes as it is stored, in bytes: `maxBytes` must be at least this. */
+    readonly recordBytes: number,
+    readonly maxBytes: number,
+  ) {
+    super(
+      "RECORD_EXCEEDS_MAX_BYTES",
+      `the record at offset ${offset} of ${topic}-${partition} takes ${recordBytes} bytes and maxBytes is ${maxBytes}: ` +
+        `raise maxBytes to at least ${recordBytes}`,
+    );
+  }
+}
+
+/** A record that came is not what was stored: its sum does not match, or its length cannot be. */
+export class CorruptRecordError extends MillraceError {
+  override readonly name = "CorruptRecordError";
+  constructor(
+    readonly topic: string,
+    readonly partition: number,
+    readonly offset: Offset,
+    what: string,
+  ) {
+    super("CORRUPT_RECORD", `the record at offset ${offset} of ${topic}-${partition} is damaged: ${what}`);
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * The client of millrace.
+ *
+ * ```ts
+ * import { Connection, Consumer, recordRegion } from "millrace/client";
+ *
+ * const connection = await Connection.connect({ broker: "127.0.0.1:4710" });
+ *
+ * // One request, adjacent offsets; resolves when the batch is on the disk.
+ * const { baseOffset } = await connection.produce("orders", 0, recordRegion(["first", "second"]));
+ *
+ * // The broker keeps no position: the consumer has it, and may read again from any offset.
+ * const consumer = await Consumer.open(connection, { topic: "orders", partition: 0, from: baseOffset });
+ * for (const record of await consumer.poll()) console.log(Buffer.from(record).toString());
+ *
+ * await connection.close();
+ * ```
+ *
+ * @packageDocumentation
+ */
+
+export { AckPolicy } from "../model/ack-policy.js";
+export type { ErrorName } from "../model/error-codes.js";
+export { MillraceError, type MillraceErrorCode } from "../model/errors.js";
+export { type Offset, offset, type PartitionId, partitionId } from "../model/ids.js";
+export type { RecordFormat } from "../model/record-format.js";
+export type { HelloResult } from "../protocol/hello.js";
+export type { PartitionMetadata, TopicMetadata } from "../protocol/metadata.js";
+export type { ProduceResult } from "../protocol/produce.js";
+export { type BrokerAddress, DEFAULT_BROKER, parseBrokerAddress } from "./address.js";
+export { Connection, type ConnectionOptions, type ProduceOptions, type RequestOptions } from "./connection.js";
+export { Consumer, type ConsumerOptions, type StartPosition } from "./consumer.js";
+export { BrokerError, CorruptRecordError, RecordExceedsMaxBytesError } from "./errors.js";
+export { fnv1a, partitionOfKey, RoundRobin } from "./partitioner.js";
+export { RecordBatch } from "./record-batch.js";
+export { type RecordRegion, RegionBuilder, recordRegion } from "./record-region.js";
+export type { FetchAnswer, RequestTime } from "./request-queue.js";

@@ -1,0 +1,38 @@
+// Which partition a record goes to. The key stays in the client: only the number it leads to goes on the wire.
+
+import { type PartitionId, partitionId } from "../model/ids.js";
+
+const FNV_OFFSET_BASIS = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+
+/** FNV-1a, 32 bit, unsigned. */
+export function fnv1a(bytes: Uint8Array): number {
+  let hash = FNV_OFFSET_BASIS;
+  for (let i = 0; i < bytes.length; i++) hash = Math.imul(hash ^ bytes[i], FNV_PRIME);
+  return hash >>> 0;
+}
+
+/** The partition of a key among `partitions`; text is taken as UTF-8. Every client in every language computes the same. */
+export function partitionOfKey(key: Uint8Array | string, partitions: number): PartitionId {
+  return partitionId(fnv1a(typeof key === "string" ? Buffer.from(key) : key) % partitions);
+}
+
+/**
+ * Where records without a key go: round robin, a batch at a time. A record at a time would spread each batch over all
+ * partitions, and a broker would get as many small requests as there are partitions instead of one large one.
+ */
+export class RoundRobin {
+  private next = 0;
+
+  constructor(private readonly partitions: number) {}
+
+  /** The partition of the batch that is being filled. */
+  get current(): PartitionId {
+    return partitionId(this.next);
+  }
+
+  /** The batch was closed. */
+  advance(): void {
+    this.next = (this.next + 1) % this.partitions;
+  }
+}

@@ -1,0 +1,42 @@
+// Whole records that one fetch brought, verified. They are views into the bytes that came: nothing is copied for each.
+
+import { type Offset, offset, type PartitionId } from "../model/ids.js";
+
+export class RecordBatch implements Iterable<Uint8Array> {
+  constructor(
+    readonly topic: string,
+    readonly partition: PartitionId,
+    /** The first record's offset, also when there is none: then it is where the next one will be. */
+    readonly baseOffset: Offset,
+    /** Where the partition ended for readers when the broker answered. */
+    readonly highWatermark: Offset,
+    /** What the records lie in. */
+    readonly bytes: Uint8Array,
+    /** Where each begins and ends in {@link bytes}: two numbers a record. */
+    readonly ranges: Uint32Array,
+  ) {}
+
+  /** How many records there are. */
+  get length(): number {
+    return this.ranges.length / 2;
+  }
+
+  /** Where to read on. */
+  get nextOffset(): Offset {
+    return offset(this.baseOffset + this.length);
+  }
+
+  /** How many records there are behind this batch, as far as the broker's answer knew. */
+  get lag(): number {
+    return Math.max(0, this.highWatermark - this.nextOffset);
+  }
+
+  /** The payload of the record at `index`, whose offset is `baseOffset + index`. A view: copy it to keep it without the rest. */
+  at(index: number): Uint8Array {
+    return this.bytes.subarray(this.ranges[2 * index], this.ranges[2 * index + 1]);
+  }
+
+  *[Symbol.iterator](): Generator<Uint8Array, void> {
+    for (let i = 0; i < this.length; i++) yield this.at(i);
+  }
+}

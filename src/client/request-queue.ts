@@ -1,0 +1,139 @@
+// Requests that wait for their answers, in the order in which they left, each with its deadline. Answers come in that order
+// and in no other: what is matched is the oldest, and its correlation id only proves it.
+
+import type { Timers } from "../model/clock.js";
+import { MillraceError } from "../model/errors.js";
+import type { Offset } from "../model/ids.js";
+import type { RequestKind } from "../protocol/api-keys.js";
+import type { HelloResult } from "../protocol/hello.js";
+import type { TopicMetadata } from "../protocol/metadata.js";
+import type { ProduceResult } from "../protocol/produce.js";
+
+/** Stored bytes from the asked offset on. They may end in the middle of a record; records.ts walks them. */
+export interface FetchAnswer {
+  readonly highWatermark: Offset;
+  readonly payload: Uint8Array;
+}
+
+/** What each kind of request resolves to. */
+export interface Answers {
+  [RequestKind.PRODUCE_V1]: ProduceResult;
+  [RequestKind.FETCH_V1]: FetchAnswer;
+  [RequestKind.METADATA_V1]: TopicMetadata[];
+  [RequestKind.METADATA_V2]: TopicMetadata[];
+  [RequestKind.HELLO_V1]: HelloResult;
+}
+
+export interface OpenRequestOf<Kind extends RequestKind> {
+  readonly kind: Kind;
+  readonly correlationId: number;
+  /** For messages: "PRODUCE to orders-0". Made only when something failed. */
+  readonly what: () => string;
+  /** On the scale of {@link RequestTime.now}. */
+  readonly deadline: number;
+  /** The longest answer that this request can have, behind the length prefix. */
+  readonly answerBytesMax: number;
+  readonly resolve: (answer: Answers[Kind]) => void;
+  readonly reject: (error: MillraceError) => void;
+  /** Its deadline has passed. It keeps its place, so that its late answer is not taken for the next one's. */
+  expired: boolean;
+}
+export type OpenRequest = { [Kind in RequestKind]: OpenRequestOf<Kind> }[RequestKind];
+
+/** Time for deadlines, passed in so that a test moves it. */
+export interface RequestTime extends Timers {
+  /** Milliseconds that never go back. */
+  monotonicNow(): number;
+}
+
+/** Answered requests at the front are dropped from the array when there are so many: then it costs nothing for each. */
+const COMPACT_AT = 1024;
+
+export class RequestQueue {
+  private requests: OpenRequest[] = [];
+  private head = 0;
+  private armedFor = Number.POSITIVE_INFINITY;
+  private disarm: (() => void) | undefined;
+  private onEmpty: (() => void)[] = [];
+
+  constructor(private readonly time: RequestTime) {}
+
+  get length(): number {
+    return this.requests.length - this.head;
+  }
+
+  get first(): OpenRequest | undefined {
+    return this.requests[this.head];
+  }
+
+  push(request: OpenRequest): void {
+    this.requests.push(request);
+    // One timer for all: it is moved only by a request that ends before all others, and looks again when it fires.
+    if (request.deadline < this.armedFor) this.arm(request.deadline);
+  }
+
+  /** Takes the oldest out. */
+  shift(): OpenRequest | undefined {
+    const request = this.requests[this.head];
+    if (request === undefined) return undefined;
+    this.head++;
+    if (this.head === this.requests.length) {
+      this.requests = [];
+      this.head = 0;
+      this.empty();
+    } else if (this.head >= COMPACT_AT && this.head * 2 >= this.requests.length) {
+      this.requests = this.requests.slice(this.head);
+      this.head = 0;
+    }
+    return request;
+  }
+
+  /** Resolves when no request is open. */
+  drained(): Promise<void> {
+    if (this.length === 0) return Promise.resolve();
+    return new Promise((resolve) => this.onEmpty.push(resolve));
+  }
+
+  /** Rejects all that are open; the queue is empty and its timer is gone afterwards. */
+  failAll(error: MillraceError): void {
+    const open = this.requests.slice(this.head);
+    this.requests = [];
+    this.head = 0;
+    this.disarm?.();
+    this.armedFor = Number.POSITIVE_INFINITY;
+    for (const request of open) {
+      if (!request.expired) request.reject(error);
+    }
+    this.empty();
+  }
+
+  private arm(deadline: number): void {
+    this.disarm?.();
+    this.armedFor = deadline;
+    this.disarm = this.time.after(Math.max(0, deadline - this.time.monotonicNow()), () => this.expire());
+  }
+
+  private expire(): void {
+    const now = this.time.monotonicNow();
+    let next = Number.POSITIVE_INFINITY;
+    for (let i = this.head; i < this.requests.length; i++) {
+      const request = this.requests[i];
+      if (request.expired) continue;
+      if (request.deadline > now) {
+        next = Math.min(next, request.deadline);
+        continue;
+      }
+      request.expired = true;
+      request.reject(new MillraceError("REQUEST_TIMEOUT", `${request.what()}: no answer before its deadline`));
+    }
+    this.armedFor = Number.POSITIVE_INFINITY;
+    this.disarm = undefined;
+    if (next !== Number.POSITIVE_INFINITY) this.arm(next);
+  }
+
+  private empty(): void {
+    const waiting = this.onEmpty;
+    this.onEmpty = [];
+    for (const resolve of waiting) resolve();
+  }
+}
