@@ -1,0 +1,73 @@
+// Bytes that wait: appended behind, taken from the front. Grows with what is appended, never by what is announced.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+namespace millrace {
+
+class ByteBuffer {
+ public:
+  ByteBuffer() = default;
+  ~ByteBuffer() { std::free(memory_); }
+  ByteBuffer(const ByteBuffer&) = delete;
+  ByteBuffer& operator=(const ByteBuffer&) = delete;
+
+  const std::uint8_t* data() const { return memory_ + begin_; }
+  std::size_t size() const { return end_ - begin_; }
+  bool empty() const { return begin_ == end_; }
+  std::size_t capacity() const { return capacity_; }
+
+  void Append(const std::uint8_t* bytes, std::size_t count) {
+    if (count == 0) return;
+    std::memcpy(Room(count), bytes, count);
+    end_ += count;
+  }
+
+  /** Room for `count` bytes behind the last one. They count after Commit. */
+  std::uint8_t* Room(std::size_t count) {
+    if (capacity_ - end_ < count) MakeRoom(count);
+    return memory_ + end_;
+  }
+  void Commit(std::size_t count) { end_ += count; }
+
+  void Consume(std::size_t count) {
+    begin_ += count;
+    if (begin_ == end_) begin_ = end_ = 0;
+  }
+
+  /** Gives the memory back. */
+  void Release() {
+    std::free(memory_);
+    memory_ = nullptr;
+    begin_ = end_ = capacity_ = 0;
+  }
+
+ private:
+  void MakeRoom(std::size_t count) {
+    const std::size_t held = size();
+    // Moving to the front is paid for by what was consumed before, so each byte is moved a bounded number of times.
+    if (begin_ >= held && capacity_ - held >= count) {
+      if (held > 0) std::memcpy(memory_, memory_ + begin_, held);
+    } else {
+      if (begin_ > 0) std::memmove(memory_, memory_ + begin_, held);
+      capacity_ = std::max(held + count, std::max(2 * held, kSmallest));
+      memory_ = static_cast<std::uint8_t*>(std::realloc(memory_, capacity_));  // large ones move by remapping
+      if (memory_ == nullptr) std::abort();  // as operator new does here: there are no exceptions to throw
+    }
+    begin_ = 0;
+    end_ = held;
+  }
+
+  static constexpr std::size_t kSmallest = 256;
+
+  std::uint8_t* memory_ = nullptr;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace millrace

@@ -1,0 +1,58 @@
+// The jobs. A plain read into a scratch buffer and not readahead(): only a read says when the bytes are there, and whether the
+// disk could give them at all.
+
+#include "core/cold_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/socket.h"
+
+namespace millrace {
+
+namespace {
+ColdOutcome ReadIn(const File& file, off_t position, std::size_t bytes) {
+  constexpr std::size_t kScratchBytes = 64 * 1024;
+  thread_local std::uint8_t scratch[kScratchBytes];
+  while (bytes > 0) {
+    const ssize_t got = ReadAt(file.fd(), scratch, std::min(bytes, kScratchBytes), position);
+    if (got <= 0) return got == 0 ? ColdOutcome::kFileShort : ColdOutcome::kFileError;
+    position += got;
+    bytes -= static_cast<std::size_t>(got);
+  }
+  return ColdOutcome::kRead;
+}
+}  // namespace
+
+ColdReader::ColdReader(WorkerPool& pool, CompletionQueue& completions, Done done)
+    : pool_(pool),
+      completions_(completions),
+      done_(std::move(done)),
+      link_(std::make_shared<Link>(Link{this})) {}
+
+ColdReader::~ColdReader() { link_->owner = nullptr; }
+
+void ColdReader::Request(std::int32_t id, FilePtr file, off_t position, std::size_t bytes) {
+  waiting_.push_back({id, std::move(file), position, std::min(bytes, kChunkBytes)});
+  StartSome();
+}
+
+void ColdReader::StartSome() {
+  while (running_ < kJobsMax && !waiting_.empty()) {
+    Job job = std::move(waiting_.front());
+    waiting_.pop_front();
+    running_++;
+    pool_.Submit([job = std::move(job), link = link_, completions = &completions_] {
+      const ColdOutcome outcome = ReadIn(*job.file, job.position, job.bytes);
+      completions->Post([link, id = job.id, outcome, until = job.position + static_cast<off_t>(job.bytes)] {
+        ColdReader* const owner = link->owner;
+        if (owner == nullptr) return;
+        owner->running_--;
+        owner->StartSome();
+        owner->done_(id, outcome, until);
+      });
+    });
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,65 @@
+// Receives from connections into the turn's arena and cuts frames into the turn's table. One for a selector, reset each turn.
+// It knows sockets and frames; who may be read and how often is the selector's decision.
+//
+// A frame that spans turns waits in its connection's gather buffer. While it is incomplete, what arrives is appended there and
+// nothing is put back into the arena: a client that sends byte by byte costs one append for each byte, not one copy of the
+// frame. Only when the frame is complete is its beginning copied in front of its end, once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/connection.h"
+#include "core/frame_cutter.h"
+
+namespace millrace {
+
+enum class IntakeStop {
+  /** Goes on when the socket has more. */
+  kWait,
+  /** Goes on in the next turn without waiting: the arena or the table is full. */
+  kBacklog,
+  /** Whole frames or nothing: goes on when requests have been completed. */
+  kRequests,
+  kEndOfStream,
+  kBadLength,
+  /** `error` is the errno. */
+  kError,
+};
+
+struct IntakeResult {
+  IntakeStop stop;
+  int error = 0;
+  std::size_t received = 0;
+};
+
+class Intake {
+ public:
+  Intake(std::uint8_t* arena, std::size_t arena_bytes, std::int32_t* rows, std::uint32_t rows_max,
+         std::uint32_t max_frame_bytes, std::uint32_t requests_max);
+
+  void Reset() { used_ = rows_ = 0; }
+  std::uint32_t rows() const { return rows_; }
+  bool full() const { return rows_ == rows_max_; }
+
+  /** Hands over what `connection` holds back, then receives up to `budget` bytes, if any. */
+  IntakeResult Read(Connection& connection, std::size_t budget, std::int64_t now_ms);
+
+ private:
+  IntakeStop TakeHeld(Connection& connection);
+  IntakeResult Receive(Connection& connection, std::size_t budget);
+  IntakeResult ReceiveStraight(Connection& connection, std::size_t bytes);
+  CutStop Cut(Connection& connection, const std::uint8_t* data, std::size_t bytes, std::size_t* taken);
+  IntakeStop StopFor(CutStop stop, const Connection& connection) const;
+
+  std::uint8_t* const arena_;
+  const std::size_t arena_bytes_;
+  std::int32_t* const table_;
+  const std::uint32_t rows_max_;
+  const std::uint32_t max_frame_bytes_;
+  const std::uint32_t requests_max_;
+  std::size_t used_ = 0;
+  std::uint32_t rows_ = 0;
+};
+
+}  // namespace millrace

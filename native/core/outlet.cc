@@ -1,0 +1,189 @@
+// See outlet.h. A short send is taken as "full" without asking again: the poller says when there is room, and if it was
+// something else (the file ended) the next call says what.
+
+#include "core/outlet.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "core/residency.h"
+#include "core/socket.h"
+
+namespace millrace {
+
+namespace counter = selector_counter;
+
+Outlet::Outlet(ColdReader& cold, bool zero_copy, std::size_t turn_bytes, double* counters)
+    : cold_(cold),
+      zero_copy_(zero_copy),
+      chunk_bytes_(zero_copy ? kChunkBytes : kHeapChunkBytes),
+      turn_bytes_(turn_bytes),
+      counters_(counters),
+      scratch_(zero_copy ? nullptr : new std::uint8_t[kHeapChunkBytes]) {}
+
+std::size_t Outlet::Budget(Connection& c) const {
+  if (c.sent_turn != turn_) {
+    c.sent_turn = turn_;
+    c.sent_in_turn = 0;
+  }
+  return c.sent_in_turn < turn_bytes_ ? turn_bytes_ - c.sent_in_turn : 0;
+}
+
+void Outlet::Account(Connection& c, std::size_t sent) {
+  (void)Budget(c);
+  c.sent_in_turn += sent;
+  c.progress_ms = now_ms_;
+  counters_[counter::kBytesOut] += static_cast<double>(sent);
+}
+
+void Outlet::Block(Connection& c) {
+  c.sending = Sending::kBlocked;
+  // While it waits for the peer the pages may go again, so they are asked for anew.
+  c.warm_until = 0;
+}
+
+void Outlet::FailSend(Connection& c, int error) {
+  c.Fail(IsPeerGone(error) ? CloseReason::kPeer : CloseReason::kSocketError);
+}
+
+void Outlet::SendBytes(Connection& c, const std::uint8_t* bytes, std::size_t count, bool more) {
+  if (c.sending == Sending::kFailed || count == 0) return;
+  if (c.out.empty()) {
+    c.progress_ms = now_ms_;  // a stall is counted from here, not from the last answer an hour ago
+    const ssize_t sent = millrace::SendBytes(c.fd.get(), bytes, count, more);
+    if (sent < 0 && !IsAgain(static_cast<int>(-sent))) return FailSend(c, static_cast<int>(-sent));
+    if (sent > 0) {
+      Account(c, static_cast<std::size_t>(sent));
+      bytes += sent;
+      count -= static_cast<std::size_t>(sent);
+    }
+    if (count == 0) return;
+    Block(c);
+  }
+  c.out.AppendBytes(bytes, count);
+}
+
+void Outlet::SendSlice(Connection& c, const std::uint8_t* header, std::size_t header_bytes, FilePtr file,
+                       off_t position, std::size_t count) {
+  if (c.sending == Sending::kFailed) return;
+  if (count == 0) return SendBytes(c, header, header_bytes, false);
+  std::size_t sent = 0;
+  if (c.out.empty()) {
+    if (IsWarm(c, {file, position, count}, std::min(count, chunk_bytes_))) {
+      SendBytes(c, header, header_bytes, true);
+      header_bytes = 0;
+      if (c.sending == Sending::kFailed) return;
+      if (c.out.empty()) {
+        sent = PumpSlice(c, {file, position, count});
+        if (c.sending == Sending::kFailed) return;
+      }
+    }
+  }
+  if (header_bytes > 0) c.out.AppendBytes(header, header_bytes);
+  if (sent < count) c.out.AppendSlice(std::move(file), position + static_cast<off_t>(sent), count - sent);
+}
+
+void Outlet::Pump(Connection& c) {
+  c.sending = Sending::kIdle;
+  while (!c.out.empty()) {
+    if (!c.out.front().is_slice()) {
+      if (!PumpBytes(c)) return;
+      continue;
+    }
+    const auto& front = c.out.front();
+    const std::size_t sent = PumpSlice(c, {front.file, front.position, front.left});
+    if (c.sending == Sending::kFailed) return;
+    if (sent > 0) c.out.Consume(sent);
+    if (c.sending != Sending::kIdle) return;
+  }
+}
+
+bool Outlet::PumpBytes(Connection& c) {
+  const auto& front = c.out.front();
+  const auto* const next = front.next.get();
+  if (next != nullptr && next->is_slice()) {
+    const std::size_t chunk = std::min(next->left, chunk_bytes_);
+    if (!IsWarm(c, {next->file, next->position, next->left}, chunk)) return false;
+  }
+  const std::size_t budget = Budget(c);
+  if (budget == 0) {
+    c.sending = Sending::kBudget;
+    return false;
+  }
+  const std::size_t part = std::min(front.left, budget);
+  const ssize_t sent = millrace::SendBytes(c.fd.get(), front.data(), part, next != nullptr);
+  if (sent < 0 && !IsAgain(static_cast<int>(-sent))) {
+    FailSend(c, static_cast<int>(-sent));
+    return false;
+  }
+  if (sent > 0) {
+    Account(c, static_cast<std::size_t>(sent));
+    c.out.Consume(static_cast<std::size_t>(sent));
+  }
+  if (sent == static_cast<ssize_t>(part)) return true;
+  Block(c);
+  return false;
+}
+
+bool Outlet::IsWarm(Connection& c, const Slice& slice, std::size_t chunk) {
+  const off_t until = slice.position + static_cast<off_t>(chunk);
+  if (until <= c.warm_until) return true;
+  if (PagesCached(slice.file->fd(), slice.position, chunk)) {
+    c.warm_until = until;
+    return true;
+  }
+  counters_[counter::kColdReads] += 1;
+  c.sending = Sending::kCold;
+  cold_.Request(c.id, slice.file, slice.position, slice.left);
+  return false;
+}
+
+std::size_t Outlet::PumpSlice(Connection& c, Slice slice) {
+  const std::size_t all = slice.left;
+  while (slice.left > 0) {
+    const std::size_t chunk = std::min({slice.left, Budget(c), chunk_bytes_});
+    if (chunk == 0) {
+      c.sending = Sending::kBudget;
+      break;
+    }
+    if (!IsWarm(c, slice, chunk)) break;
+    const ssize_t sent = SendChunk(c, slice, chunk);
+    if (c.sending == Sending::kFailed) return all - slice.left;
+    slice.position += sent;
+    slice.left -= static_cast<std::size_t>(sent);
+    if (sent < static_cast<ssize_t>(chunk)) {
+      Block(c);
+      break;
+    }
+  }
+  if (slice.left == 0) c.warm_until = 0;  // it was about this slice, not about the next one
+  return all - slice.left;
+}
+
+/** How much was sent, 0 when the socket is full; sets kFailed. */
+ssize_t Outlet::SendChunk(Connection& c, const Slice& slice, std::size_t chunk) {
+  ssize_t sent;
+  if (zero_copy_) {
+    sent = SendFile(c.fd.get(), slice.file->fd(), slice.position, chunk);
+    counters_[counter::kSendfileCalls] += 1;
+    if (sent == 0) c.Fail(CloseReason::kFileShort);
+    if (sent == -EIO || sent == -EINVAL || sent == -EOVERFLOW) c.Fail(CloseReason::kFileError);
+  } else {
+    const ssize_t got = ReadAt(slice.file->fd(), scratch_.get(), chunk, slice.position);
+    if (got == 0) c.Fail(CloseReason::kFileShort);
+    if (got < 0) c.Fail(CloseReason::kFileError);
+    if (got <= 0) return 0;
+    sent = millrace::SendBytes(c.fd.get(), scratch_.get(), static_cast<std::size_t>(got), false);
+  }
+  if (c.sending == Sending::kFailed) return 0;
+  if (sent < 0) {
+    if (!IsAgain(static_cast<int>(-sent))) FailSend(c, static_cast<int>(-sent));
+    return 0;
+  }
+  Account(c, static_cast<std::size_t>(sent));
+  counters_[zero_copy_ ? counter::kSendfileBytes : counter::kHeapBytes] += static_cast<double>(sent);
+  return sent;
+}
+
+}  // namespace millrace

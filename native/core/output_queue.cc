@@ -1,0 +1,72 @@
+// How the queue grows: a list of chunks, the last one filled first.
+
+#include "core/output_queue.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace millrace {
+
+namespace {
+// A peer that is a little slow costs one page; one that is very slow gets larger chunks, so that a send is worth its call.
+constexpr std::size_t kChunkSmallest = 4096;
+constexpr std::size_t kChunkLargest = 256 * 1024;
+}  // namespace
+
+OutputQueue::Chunk& OutputQueue::Push() {
+  auto chunk = std::make_unique<Chunk>();
+  Chunk* const added = chunk.get();
+  (tail_ != nullptr ? tail_->next : head_) = std::move(chunk);
+  tail_ = added;
+  return *added;
+}
+
+void OutputQueue::AppendBytes(const std::uint8_t* data, std::size_t count) {
+  while (count > 0) {
+    if (tail_ == nullptr || tail_->is_slice() || tail_->begin + tail_->left == tail_->capacity) {
+      const std::size_t wanted = std::max(count, bytes_);
+      Chunk& chunk = Push();
+      chunk.capacity = std::clamp(wanted, kChunkSmallest, kChunkLargest);
+      chunk.bytes.reset(new std::uint8_t[chunk.capacity]);  // make_unique would fill it with zeros first
+    }
+    const std::size_t used = tail_->begin + tail_->left;
+    const std::size_t part = std::min(count, tail_->capacity - used);
+    std::memcpy(tail_->bytes.get() + used, data, part);
+    tail_->left += part;
+    bytes_ += part;
+    data += part;
+    count -= part;
+  }
+}
+
+void OutputQueue::AppendSlice(FilePtr file, off_t position, std::size_t count) {
+  if (count == 0) return;
+  Chunk& chunk = Push();
+  chunk.file = std::move(file);
+  chunk.position = position;
+  chunk.left = count;
+}
+
+void OutputQueue::Consume(std::size_t count) {
+  Chunk& chunk = *head_;
+  chunk.left -= count;
+  if (chunk.is_slice()) {
+    chunk.position += static_cast<off_t>(count);
+  } else {
+    chunk.begin += count;
+    bytes_ -= count;
+  }
+  if (chunk.left > 0) return;
+  head_ = std::move(chunk.next);
+  if (head_ == nullptr) tail_ = nullptr;
+}
+
+void OutputQueue::Clear() {
+  // One by one: the chain of owners would otherwise be destroyed by recursion, as deep as the queue is long.
+  while (head_ != nullptr) head_ = std::move(head_->next);
+  tail_ = nullptr;
+  bytes_ = 0;
+}
+
+}  // namespace millrace

@@ -1,0 +1,235 @@
+// The turn: first what was left over, then what is ready now; each connection is read at most once in a turn.
+
+#include "core/selector.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/socket.h"
+
+namespace millrace {
+
+namespace counter = selector_counter;
+
+namespace {
+// A turn receives for so long at most; the rest waits for the next one, so that timers and completions get their turn too.
+constexpr std::int64_t kTurnUs = 5000;
+constexpr std::uint32_t kReadsBetweenClocks = 8;
+// How long a connection whose end we began may go on sending before it is closed under its hands.
+constexpr std::int64_t kLingerMs = 1000;
+}  // namespace
+
+std::int64_t MonotonicUs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1000000 + now.tv_nsec / 1000;
+}
+
+Selector::Selector(const SelectorOptions& options, const SelectorTables& tables, WorkerPool& reads,
+                   CompletionQueue& completions, std::function<void()> on_work)
+    : options_(options),
+      tables_(tables),
+      on_work_(std::move(on_work)),
+      connections_(options.connections_max),
+      intake_(tables.arena, tables.arena_bytes, tables.frames, tables.frames_max, options.max_frame_bytes,
+              options.requests_max),
+      cold_(reads, completions,
+            [this](std::int32_t id, ColdOutcome outcome, off_t until) { OnWarm(id, outcome, until); }),
+      outlet_(cold_, options.zero_copy, options.turn_bytes_out, tables.counters),
+      linger_ms_(kLingerMs),
+      events_(new PollEvent[Poller::kEventsMax]),
+      dropped_(new std::uint8_t[kDroppedBytes]) {}
+
+Selector::~Selector() {
+  if (!destroyed_) Destroy();
+}
+
+SysError Selector::Open() {
+  IgnoreSigpipe();
+  return poller_.Open();
+}
+
+Selector::Rows Selector::BeginTurn(int timeout_ms) {
+  turn_++;
+  turn_began_us_ = MonotonicUs();
+  now_ms_ = turn_began_us_ / 1000;
+  reads_since_clock_ = 0;
+  out_of_time_ = false;
+  opened_ = 0;
+  intake_.Reset();
+  outlet_.NextTurn(turn_);
+  outlet_.set_now(now_ms_);
+  CheckQueued();  // what the caller holds for later counts too, and it may have become less
+
+  const bool busy = NeedsTurn();
+  PumpWarmed();
+  WorkBacklog();
+  const int ready = poller_.Wait(events_.get(), busy ? 0 : timeout_ms);
+  if (timeout_ms != 0) turn_began_us_ = MonotonicUs();
+  for (int i = 0; i < ready; i++) Dispatch(events_[i]);
+
+  LetOldestGatherOn();
+  reported_ = ReportClosings();
+  Publish();
+  return {intake_.rows(), opened_, reported_};
+}
+
+void Selector::EndTurn() {
+  if (destroyed_) return;
+  for (std::uint32_t i = 0; i < reported_; i++) connections_.GiveBack(closings_[i].id);
+  closings_.erase(closings_.begin(), closings_.begin() + reported_);
+  reported_ = 0;
+  double* const counters = tables_.counters;
+  counters[counter::kTurns] += 1;
+  const auto took = static_cast<double>(MonotonicUs() - turn_began_us_);
+  counters[counter::kLongestTurnUs] = std::max(counters[counter::kLongestTurnUs], took);
+  Publish();
+}
+
+std::uint32_t Selector::ReportClosings() {
+  const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(closings_.size(), tables_.closed_max));
+  for (std::uint32_t i = 0; i < count; i++) {
+    tables_.closed[2 * i] = closings_[i].id;
+    tables_.closed[2 * i + 1] = static_cast<std::int32_t>(closings_[i].reason);
+  }
+  return count;
+}
+
+void Selector::Dispatch(const PollEvent& event) {
+  if (event.token >= kDoorToken) {
+    const std::uint64_t index = event.token - kDoorToken;
+    if (index < doors_.size()) AcceptFrom(doors_[index]);
+    return;
+  }
+  const auto id = static_cast<std::int32_t>(event.token);
+  Connection* c = connections_.Find(id);
+  if (c == nullptr) return;
+  if ((event.ready & ready::kWrite) != 0) {
+    PumpOut(*c);
+    c = connections_.Find(id);
+    if (c == nullptr) return;
+  }
+  if ((event.ready & ~ready::kWrite) != 0) OnReadable(*c, event.ready);
+}
+
+void Selector::OnReadable(Connection& c, std::uint8_t ready) {
+  if (c.state == ConnectionState::kLingering) {
+    Discard(c);
+  } else if (c.read_turn == turn_ || c.in_backlog) {
+    // It had its share of this turn. What is left is reported again.
+  } else if (!MayTake(c) || !MayReceive(c)) {
+    Quiet(c, ready);
+  } else {
+    ReadFrom(c);
+  }
+}
+
+/** It is ready and not to be read. Level-triggered, this would come again and again, so it is not watched any more. */
+void Selector::Quiet(Connection& c, std::uint8_t ready) {
+  if ((ready & ready::kError) != 0) {
+    // Nobody is left to take an answer.
+    return CloseBroken(c, SocketError(c.fd.get()));
+  }
+  // A hang-up is reported whether it is watched for or not. What came before it may still be read later.
+  const bool hung_up = (ready & ready::kHangup) != 0;
+  Watch(c, hung_up ? interest::kUnwatched : static_cast<std::uint8_t>(c.watched & ~interest::kRead));
+  if (MayTake(c) && !c.peer_done) PushPaused(c);
+}
+
+bool Selector::OutOfTime() {
+  if (!out_of_time_ && ++reads_since_clock_ >= kReadsBetweenClocks) {
+    reads_since_clock_ = 0;
+    out_of_time_ = MonotonicUs() - turn_began_us_ > kTurnUs;
+  }
+  return out_of_time_;
+}
+
+void Selector::ReadFrom(Connection& c) {
+  if (intake_.full() || OutOfTime()) return PushBacklog(c);
+  // At the bound on all queued bytes only the oldest gatherer receives, and no more than the frame it is at.
+  std::size_t budget = 0;
+  if (MayReceive(c)) {
+    budget = options_.turn_bytes_in;
+    if (paused_) {
+      const std::size_t total = std::max(FrameTotal(c.gather.data(), c.gather.size()), kFramePrefixBytes);
+      if (total > c.gather.size()) budget = std::min(budget, total - c.gather.size());
+    }
+  }
+  c.read_turn = turn_;
+  const IntakeResult result = intake_.Read(c, budget, now_ms_);
+  if (result.received > 0) {
+    tables_.counters[counter::kBytesIn] += static_cast<double>(result.received);
+    c.active_ms = now_ms_;
+  }
+  c.held = result.stop == IntakeStop::kRequests;
+  switch (result.stop) {
+    case IntakeStop::kWait:
+      if (budget == 0 && !c.peer_done) PushPaused(c);
+      break;
+    case IntakeStop::kBacklog:
+      PushBacklog(c);
+      break;
+    case IntakeStop::kRequests:
+      break;
+    case IntakeStop::kEndOfStream:
+      c.peer_done = true;
+      Watch(c, static_cast<std::uint8_t>(c.watched & ~interest::kRead));
+      break;
+    case IntakeStop::kBadLength:
+      c.state = ConnectionState::kAnswering;
+      c.reason = CloseReason::kBadFrameLength;
+      c.gather.Release();
+      break;
+    case IntakeStop::kError:
+      return CloseBroken(c, result.error);
+  }
+  SetGathering(c, result.stop == IntakeStop::kWait && !c.gather.empty() && !c.peer_done);
+  Recount(c);
+  Rearm(c);
+  SettleEnd(c);
+  CheckQueued();
+}
+
+void Selector::WorkBacklog() {
+  working_.swap(backlog_);
+  for (const std::int32_t id : working_) {
+    Connection* const c = connections_.Find(id);
+    if (c == nullptr) continue;
+    c->in_backlog = false;
+    if (MayTake(*c)) {
+      ReadFrom(*c);
+    } else {
+      c->held = true;
+    }
+  }
+  working_.clear();
+}
+
+void Selector::PumpWarmed() {
+  working_.swap(warmed_);
+  for (const std::int32_t id : working_) {
+    Connection* const c = connections_.Find(id);
+    if (c != nullptr && c->sending == Sending::kIdle) PumpOut(*c);
+  }
+  working_.clear();
+}
+
+void Selector::OnWarm(std::int32_t id, ColdOutcome outcome, off_t until) {
+  if (destroyed_) return;
+  Connection* const c = connections_.Find(id);
+  if (c == nullptr || c->sending != Sending::kCold) return;
+  now_ms_ = MonotonicUs() / 1000;
+  c->progress_ms = now_ms_;  // the wait was for our disk
+  if (outcome == ColdOutcome::kRead) {
+    c->warm_until = until;
+    c->sending = Sending::kIdle;
+    warmed_.push_back(id);
+  } else {
+    CloseNow(*c, outcome == ColdOutcome::kFileShort ? CloseReason::kFileShort : CloseReason::kFileError);
+  }
+  on_work_();
+}
+
+}  // namespace millrace

@@ -1,0 +1,109 @@
+// Answers. Rows of one connection that lie behind each other in the reply arena leave in one send, straight from there.
+
+#include <algorithm>
+
+#include "core/selector.h"
+
+namespace millrace {
+
+namespace column = flush_column;
+
+namespace {
+const std::int32_t* Row(const SelectorTables& tables, std::uint32_t row) {
+  return tables.flushes + static_cast<std::size_t>(row) * kFlushColumns;
+}
+}  // namespace
+
+std::int64_t Selector::CheckFlush(std::uint32_t rows, std::size_t files) const {
+  for (std::uint32_t i = 0; i < rows; i++) {
+    const std::int32_t* const row = Row(tables_, i);
+    const std::int32_t offset = row[column::kOffset];
+    const std::int32_t length = row[column::kLength];
+    bool sound = length >= 0 && row[column::kCompleted] >= 0;
+    if (length > 0) {
+      sound = sound && offset >= 0 &&
+              static_cast<std::size_t>(offset) + static_cast<std::size_t>(length) <= tables_.replies_bytes;
+    }
+    const std::int32_t file = row[column::kFile];
+    if (file >= 0) {
+      sound = sound && static_cast<std::size_t>(file) < files && row[column::kPosition] >= 0 &&
+              row[column::kSliceBytes] >= 0;
+    }
+    if (!sound) return i;
+  }
+  return -1;
+}
+
+void Selector::Flush(std::uint32_t rows, const std::vector<FilePtr>& files) {
+  now_ms_ = MonotonicUs() / 1000;
+  outlet_.set_now(now_ms_);
+  for (std::uint32_t begin = 0; begin < rows;) {
+    const std::int32_t id = Row(tables_, begin)[column::kConnection];
+    std::uint32_t end = begin + 1;
+    while (end < rows && Row(tables_, end)[column::kConnection] == id) end++;
+    Connection* const c = connections_.Find(id);
+    if (c != nullptr && c->takes_replies()) FlushConnection(*c, begin, end, files);
+    begin = end;
+  }
+  CheckQueued();
+  LetOldestGatherOn();
+  Publish();
+}
+
+void Selector::FlushConnection(Connection& c, std::uint32_t begin, std::uint32_t end,
+                               const std::vector<FilePtr>& files) {
+  // Bytes that were not handed on yet, because what follows may lie right behind them.
+  const std::uint8_t* run = nullptr;
+  std::size_t run_bytes = 0;
+  for (std::uint32_t i = begin; i < end; i++) {
+    const std::int32_t* const row = Row(tables_, i);
+    c.open -= std::min(c.open, static_cast<std::uint32_t>(row[column::kCompleted]));
+    if (row[column::kLength] > 0) {
+      const std::uint8_t* const bytes = tables_.replies + row[column::kOffset];
+      const auto length = static_cast<std::size_t>(row[column::kLength]);
+      if (run_bytes > 0 && run + run_bytes == bytes) {
+        run_bytes += length;
+      } else {
+        outlet_.SendBytes(c, run, run_bytes, true);
+        run = bytes;
+        run_bytes = length;
+      }
+    }
+    if (row[column::kFile] >= 0 && row[column::kSliceBytes] > 0) {
+      outlet_.SendSlice(c, run, run_bytes, files[static_cast<std::size_t>(row[column::kFile])],
+                        row[column::kPosition], static_cast<std::size_t>(row[column::kSliceBytes]));
+      run_bytes = 0;
+    }
+  }
+  outlet_.SendBytes(c, run, run_bytes, false);
+  c.active_ms = now_ms_;
+  AfterSend(c);
+}
+
+void Selector::PumpOut(Connection& c) {
+  if (c.sending == Sending::kCold) return;
+  outlet_.Pump(c);
+  AfterSend(c);
+}
+
+/** Whatever follows from having sent something, or from not having been able to. */
+void Selector::AfterSend(Connection& c) {
+  Recount(c);
+  if (c.sending == Sending::kFailed) {
+    const bool of_file = c.failure == CloseReason::kFileShort || c.failure == CloseReason::kFileError;
+    return CloseNow(c, of_file || c.state == ConnectionState::kOpen ? c.failure : c.reason);
+  }
+  CheckOutput(c);
+  if (c.held && MayTake(c)) {
+    c.held = false;
+    if (!c.gather.empty()) {
+      // A frame that could not go on because of us gets its whole time again.
+      c.frame_since_ms = now_ms_;
+      PushBacklog(c);
+    }
+  }
+  Rearm(c);
+  SettleEnd(c);
+}
+
+}  // namespace millrace

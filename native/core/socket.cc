@@ -1,0 +1,73 @@
+// The calls that are alike everywhere. What differs is in socket_linux.cc and socket_darwin.cc.
+
+#include "core/socket.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+namespace millrace {
+
+namespace {
+// A peer that vanished without a word is noticed after 60 + 6 × 10 s, in place of the system's two hours.
+constexpr int kKeepAliveIdleSeconds = 60;
+constexpr int kKeepAliveIntervalSeconds = 10;
+constexpr int kKeepAliveProbes = 6;
+}  // namespace
+
+bool IsAgain(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
+
+bool IsPeerGone(int error) { return error == ECONNRESET || error == EPIPE; }
+
+bool IsOutOfResources(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM || error == ENOSPC;
+}
+
+void IgnoreSigpipe() {
+  struct sigaction current {};
+  if (sigaction(SIGPIPE, nullptr, &current) == 0 && current.sa_handler == SIG_DFL) signal(SIGPIPE, SIG_IGN);
+}
+
+void TuneSocket(int fd, bool tcp) {
+  const int on = 1;
+#ifdef SO_NOSIGPIPE
+  setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
+#endif
+  if (!tcp) return;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+#ifdef TCP_KEEPIDLE
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &kKeepAliveIdleSeconds, sizeof kKeepAliveIdleSeconds);
+#else
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPALIVE, &kKeepAliveIdleSeconds, sizeof kKeepAliveIdleSeconds);
+#endif
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &kKeepAliveIntervalSeconds, sizeof kKeepAliveIntervalSeconds);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &kKeepAliveProbes, sizeof kKeepAliveProbes);
+}
+
+int SocketError(int fd) {
+  int error = 0;
+  socklen_t length = sizeof error;
+  return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
+}
+
+ssize_t ReceiveBytes(int fd, std::uint8_t* into, std::size_t count) {
+  for (;;) {
+    const ssize_t got = recv(fd, into, count, 0);
+    if (got >= 0) return got;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+ssize_t ReadAt(int file, std::uint8_t* into, std::size_t count, off_t position) {
+  for (;;) {
+    const ssize_t got = pread(file, into, count, position);
+    if (got >= 0) return got;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+}  // namespace millrace

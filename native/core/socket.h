@@ -1,0 +1,40 @@
+// The few socket calls the selector makes, the same on every platform: never blocking, never SIGPIPE, EINTR repeated.
+// A result below zero is the errno, negated.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/fd.h"
+
+namespace millrace {
+
+/** Whether an errno only means "not now". */
+bool IsAgain(int error);
+/** Whether an errno says that the peer went away, which is no failure of ours. */
+bool IsPeerGone(int error);
+/** Whether an errno says that the process or the system has no more descriptors or memory for a socket. */
+bool IsOutOfResources(int error);
+
+/** Called once for a process: sendfile raises SIGPIPE and has no flag against it. A handler somebody set stays. */
+void IgnoreSigpipe();
+
+/** The next waiting connection, not blocking and closed on exec; invalid with `*error` set when there is none. */
+Fd AcceptSocket(int listener, int* error);
+/** TCP_NODELAY (replies are written once a turn, there is nothing to wait for) and keep-alive; no-ops on a Unix socket. */
+void TuneSocket(int fd, bool tcp);
+
+/** The error that is pending on a socket; asking clears it. */
+int SocketError(int fd);
+/** 0 is the end of the stream. */
+ssize_t ReceiveBytes(int fd, std::uint8_t* into, std::size_t count);
+/** `more`: something follows at once, so the kernel need not send a short packet. */
+ssize_t SendBytes(int fd, const std::uint8_t* bytes, std::size_t count, bool more);
+/** 0 is the end of the file. */
+ssize_t SendFile(int socket, int file, off_t position, std::size_t count);
+/** pread, EINTR repeated. 0 is the end of the file. */
+ssize_t ReadAt(int file, std::uint8_t* into, std::size_t count, off_t position);
+
+}  // namespace millrace
