@@ -1,0 +1,38 @@
+// `npm run bench`: makes the checkout ready (addon, broker), builds the native tools, bundles bench/ and runs it. See main.ts for its flags.
+
+import { readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { setupOrExit } from "../scripts/setup.mjs";
+import { buildTools, toolsDirectory } from "./build.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = dirname(here);
+
+/** Bundles main.ts and the programs of sides/, which are run as processes of their own. */
+export async function bundleBench() {
+  const esbuild = await import("esbuild");
+  const sides = readdirSync(join(here, "sides")).filter((name) => name.endsWith(".ts"));
+  await esbuild.build({
+    absWorkingDir: root,
+    entryPoints: [join(here, "main.ts"), ...sides.map((name) => join(here, "sides", name))],
+    outdir: join(toolsDirectory, "js"),
+    outbase: here,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    packages: "external",
+    sourcemap: "inline",
+    logLevel: "warning",
+  });
+  return join(toolsDirectory, "js");
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await setupOrExit();
+  const [paths, bundled] = await Promise.all([buildTools(), bundleBench()]);
+  const { runMain } = await import(pathToFileURL(join(bundled, "main.js")).href);
+  await runMain(root, paths, process.argv.slice(2));
+}

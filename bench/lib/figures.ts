@@ -1,0 +1,99 @@
+// What a question answers with: cases, each with sides that did the same work, each with its samples. A number never travels without
+// the command that made it, its flush mode and how large its sample was.
+
+import { inTurn, pairRatios, type Spread, spread } from "./compare.js";
+
+export type Unit = "requests/s" | "batches/s" | "GB/s" | "GiB/s" | "barriers/s" | "ms" | "s/GiB";
+
+/** Units of which less is better. A ratio above 1 is then a cost. */
+export const costs: ReadonlySet<Unit> = new Set<Unit>(["ms", "s/GiB"]);
+
+export interface Sample {
+  readonly value: number;
+  /** Numbers beside it, by the titles of their columns in the report ("p99 µs"). */
+  readonly details: Readonly<Record<string, number>>;
+}
+
+export interface Side {
+  /** "millrace", "floor", … */
+  readonly name: string;
+  /** What a person would type to see it again. */
+  readonly command: string;
+  readonly measure: () => Promise<Sample>;
+}
+
+export interface Case {
+  readonly label: string;
+  /** What was promised when it was acknowledged, or how it was forced. */
+  readonly flush: string;
+  readonly unit: Unit;
+  /** How large one sample is: "200 000 requests". */
+  readonly sample: string;
+  /** The last one is what the others are compared with. */
+  readonly sides: readonly Side[];
+}
+
+export interface SideResult {
+  readonly name: string;
+  readonly command: string;
+  readonly samples: readonly Sample[];
+  readonly value: Spread;
+  /** Medians. */
+  readonly details: Readonly<Record<string, number>>;
+  /** To the last side, pair by pair; the last side has none. */
+  readonly ratio?: Spread;
+}
+
+export interface CaseResult {
+  readonly label: string;
+  readonly flush: string;
+  readonly unit: Unit;
+  readonly sample: string;
+  readonly sides: readonly SideResult[];
+}
+
+export async function measureCase(
+  one: Case,
+  rounds: number,
+  progress: (text: string) => void = () => undefined,
+): Promise<CaseResult> {
+  const samples = await inTurn(
+    one.sides.map(({ measure }) => measure),
+    rounds,
+    (side, round, sample) =>
+      progress(
+        `${one.label}: ${one.sides[side].name} ${round + 1}/${rounds}: ${shortNumber(sample.value)} ${one.unit}`,
+      ),
+  );
+  const values = samples.map((of) => of.map(({ value }) => value));
+  const base = values[values.length - 1];
+  const sides = one.sides.map(({ name, command }, index): SideResult => {
+    const result = {
+      name,
+      command,
+      samples: samples[index],
+      value: spread(values[index]),
+      details: medians(samples[index]),
+    };
+    return index === one.sides.length - 1 ? result : { ...result, ratio: spread(pairRatios(values[index], base)) };
+  });
+  return { label: one.label, flush: one.flush, unit: one.unit, sample: one.sample, sides };
+}
+
+function medians(samples: readonly Sample[]): Record<string, number> {
+  const names = new Set(samples.flatMap(({ details }) => Object.keys(details)));
+  return Object.fromEntries(
+    [...names].map((name) => [name, spread(samples.flatMap(({ details }) => details[name] ?? [])).median]),
+  );
+}
+
+/** Three figures that count, with thin groups of thousands: more would pretend. */
+export function shortNumber(value: number): string {
+  if (!Number.isFinite(value)) return String(value);
+  if (Math.abs(value) >= 1000) {
+    const digits = Math.max(0, Math.floor(Math.log10(Math.abs(value))) - 2);
+    const rounded = Math.round(value / 10 ** digits) * 10 ** digits;
+    return String(rounded).replace(/\B(?=(\d{3})+$)/g, " ");
+  }
+  return String(Number(value.toPrecision(3)));
+}

@@ -1,0 +1,69 @@
+// The place where it is measured: a directory on a real disk, the tools, and the state of the machine around a sample.
+
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { machineCpu } from "./cpu.js";
+import type { ServerProcess } from "./server-process.js";
+import type { Flags, LoadResult, Tools } from "./tools.js";
+
+/**
+ * What generator and floor use on loopback, so that the system's choice (bbr paces by timers) is not measured. Every Linux has it. The
+ * broker is left as it is: what it makes of its sockets is its own business and part of the figure.
+ */
+export const LOOPBACK_CONGESTION = "reno";
+
+export interface Stand {
+  readonly tools: Tools;
+  /** Where data goes. */
+  readonly directory: string;
+  /** The checkout. */
+  readonly root: string;
+  readonly quick: boolean;
+  readonly rounds: number;
+  readonly progress: (text: string) => void;
+}
+
+/** A directory that is gone afterwards: what was written to it and not yet to the disk then never is, and disturbs no later sample. */
+export async function inDirectory<T>(stand: Stand, action: (directory: string) => Promise<T>): Promise<T> {
+  await mkdir(stand.directory, { recursive: true });
+  const directory = await mkdtemp(join(stand.directory, "sample-"));
+  try {
+    return await action(directory);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Faults in as much memory as the sample will dirty, and gives it back. In a virtual machine a page that the guest has not used for
+ * a while comes from the host first, at a tenth of the usual speed; without this the first sample of a run would measure that.
+ */
+export async function warmMemory(stand: Stand, bytes: number): Promise<void> {
+  await stand.tools.touch(bytes);
+}
+
+export interface ServerLoad {
+  readonly load: LoadResult;
+  /** Of the server alone, while the load ran. */
+  readonly serverCpu: number;
+  /** Cores in use by anybody else than server and generator, on average. Far above 0: the sample is doubtful. */
+  readonly othersCores: number;
+  readonly stolenCores: number;
+}
+
+/** Puts a load on a server and accounts for all processor time of the machine meanwhile. */
+export async function loadServer(stand: Stand, server: ServerProcess, flags: Flags): Promise<ServerLoad> {
+  const began = performance.now();
+  const [machineBefore, cpuBefore] = await Promise.all([machineCpu(), server.cpuSeconds()]);
+  const load = await stand.tools.load({ port: server.port, congestion: LOOPBACK_CONGESTION, ...flags });
+  const [machine, cpu] = await Promise.all([machineCpu(), server.cpuSeconds()]);
+  const seconds = (performance.now() - began) / 1000;
+  const serverCpu = cpu - cpuBefore;
+  const others = machine.busy - machineBefore.busy - serverCpu - load.cpu.user - load.cpu.system;
+  return {
+    load,
+    serverCpu,
+    othersCores: Math.max(0, others) / seconds,
+    stolenCores: (machine.stolen - machineBefore.stolen) / seconds,
+  };
+}
