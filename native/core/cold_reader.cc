@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/socket.h"
+#include "core/io.h"
 
 namespace millrace {
 
@@ -15,10 +15,12 @@ ColdOutcome ReadIn(const File& file, off_t position, std::size_t bytes) {
   constexpr std::size_t kScratchBytes = 64 * 1024;
   thread_local std::uint8_t scratch[kScratchBytes];
   while (bytes > 0) {
-    const ssize_t got = ReadAt(file.fd(), scratch, std::min(bytes, kScratchBytes), position);
-    if (got <= 0) return got == 0 ? ColdOutcome::kFileShort : ColdOutcome::kFileError;
+    const std::size_t part = std::min(bytes, kScratchBytes);
+    const ssize_t got = ReadAt(file.fd(), scratch, part, position);
+    if (got < 0) return ColdOutcome::kFileError;
+    if (static_cast<std::size_t>(got) < part) return ColdOutcome::kFileShort;
     position += got;
-    bytes -= static_cast<std::size_t>(got);
+    bytes -= part;
   }
   return ColdOutcome::kRead;
 }

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "core/io.h"
 #include "core/residency.h"
 #include "core/socket.h"
 

@@ -97,6 +97,7 @@ class Selector {
 
   bool listening() const { return !doors_.empty(); }
   std::uint32_t connections() const { return live_; }
+  std::uint32_t flushes_max() const { return tables_.flushes_max; }
 
  private:
   /** Tokens of listeners lie above those of connections, which are int32. */

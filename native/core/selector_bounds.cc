@@ -114,6 +114,11 @@ void Selector::LetOldestGatherOn() {
   Watch(*oldest_, others | interest::kRead);
 }
 
+std::size_t Selector::QueuedBytes(std::int32_t id) {
+  Connection* const c = connections_.Find(id);
+  return c != nullptr ? c->out.bytes() : 0;
+}
+
 /** Where the caller sees it. */
 void Selector::Publish() {
   double* const counters = tables_.counters;

@@ -62,12 +62,4 @@ ssize_t ReceiveBytes(int fd, std::uint8_t* into, std::size_t count) {
   }
 }
 
-ssize_t ReadAt(int file, std::uint8_t* into, std::size_t count, off_t position) {
-  for (;;) {
-    const ssize_t got = pread(file, into, count, position);
-    if (got >= 0) return got;
-    if (errno != EINTR) return -errno;
-  }
-}
-
 }  // namespace millrace

@@ -34,7 +34,5 @@ ssize_t ReceiveBytes(int fd, std::uint8_t* into, std::size_t count);
 ssize_t SendBytes(int fd, const std::uint8_t* bytes, std::size_t count, bool more);
 /** 0 is the end of the file. */
 ssize_t SendFile(int socket, int file, off_t position, std::size_t count);
-/** pread, EINTR repeated. 0 is the end of the file. */
-ssize_t ReadAt(int file, std::uint8_t* into, std::size_t count, off_t position);
 
 }  // namespace millrace

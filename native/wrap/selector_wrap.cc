@@ -1,22 +1,217 @@
-// Selector: the JavaScript class over core/selector. Checks arguments and hands over; no logic.
+// Selector: the JavaScript class. Checks arguments and hands over; no logic. After the end every call is without effect, as
+// callers that come late (a timer, a completion) cannot know.
 
 #include <napi.h>
 
+#include "wrap/args.h"
 #include "wrap/exports.h"
+#include "wrap/file_ref.h"
+#include "wrap/selector_loop.h"
 
 namespace millrace {
+
 namespace {
 
-class SelectorWrap : public Napi::ObjectWrap<SelectorWrap> {
- public:
-  static Napi::Function Define(Napi::Env env) { return DefineClass(env, "Selector", {}); }
-  explicit SelectorWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<SelectorWrap>(info) {
-    Napi::Error::New(info.Env(), "the selector is not part of this build").ThrowAsJavaScriptException();
+constexpr napi_type_tag kSelectorTag = {0x6d696c6c72616365, 0x73656c6563746f72};
+using LoopPtr = std::shared_ptr<SelectorLoop>;
+
+SelectorLoop* LoopFrom(const Args& args) {
+  bool same = false;
+  void* native = nullptr;
+  if (napi_check_object_type_tag(args.env, args.self, &kSelectorTag, &same) != napi_ok || !same ||
+      napi_unwrap(args.env, args.self, &native) != napi_ok) {
+    ThrowType(args.env, "this is no Selector");
+    return nullptr;
   }
-};
+  return static_cast<LoopPtr*>(native)->get();
+}
+
+napi_value Construct(napi_env env, napi_callback_info info) {
+  const Args args(env, info);
+  napi_value target = nullptr;
+  napi_get_new_target(env, info, &target);
+  if (target == nullptr) {
+    ThrowType(env, "Selector is a class: use new");
+    return nullptr;
+  }
+  LoopPtr loop = SelectorLoop::Start(env, args.self, args[0], args[1]);
+  if (loop == nullptr) return nullptr;
+  const auto finalize = [](napi_env, void* data, void*) { delete static_cast<LoopPtr*>(data); };
+  napi_wrap(env, args.self, new LoopPtr(std::move(loop)), finalize, nullptr, nullptr);
+  napi_type_tag_object(env, args.self, &kSelectorTag);
+  return args.self;
+}
+
+napi_value Listen(napi_env env, napi_callback_info info) {
+  const Args args(env, info);
+  SelectorLoop* const loop = LoopFrom(args);
+  std::string host;
+  std::int64_t port = 0;
+  if (loop == nullptr || !ReadPath(env, args[0], "host", &host) ||
+      !ReadInteger(env, args[1], "port", 0, 65535, &port)) {
+    return nullptr;
+  }
+  Selector* const selector = loop->selector();
+  if (selector == nullptr) {
+    ThrowClosed(env, "the selector is closed");
+    return nullptr;
+  }
+  int bound = 0;
+  if (SysError error = selector->Listen(host, static_cast<int>(port), &bound)) {
+    napi_throw(env, MakeError(env, error));
+    return nullptr;
+  }
+  loop->Reschedule();
+  return Number(env, bound);
+}
+
+napi_value ListenUnix(napi_env env, napi_callback_info info) {
+  const Args args(env, info);
+  SelectorLoop* const loop = LoopFrom(args);
+  std::string path;
+  if (loop == nullptr || !ReadPath(env, args[0], "path", &path)) return nullptr;
+  Selector* const selector = loop->selector();
+  if (selector == nullptr) {
+    ThrowClosed(env, "the selector is closed");
+    return nullptr;
+  }
+  if (SysError error = selector->ListenUnix(path)) {
+    napi_throw(env, MakeError(env, error));
+    return nullptr;
+  }
+  loop->Reschedule();
+  return nullptr;
+}
+
+napi_value StopListening(napi_env env, napi_callback_info info) {
+  const Args args(env, info);
+  SelectorLoop* const loop = LoopFrom(args);
+  if (loop == nullptr || loop->selector() == nullptr) return nullptr;
+  loop->selector()->StopListening();
+  loop->Reschedule();
+  return nullptr;
+}
+
+/** The files of a flush, by reference, so that their descriptors stay open until the last byte was sent. */
+bool ReadFiles(napi_env env, napi_value value, std::vector<FilePtr>* files) {
+  std::uint32_t count = 0;
+  if (napi_get_array_length(env, value, &count) != napi_ok) {
+    ThrowType(env, "files must be an array");
+    return false;
+  }
+  for (std::uint32_t i = 0; i < count; i++) {
+    napi_value element = nullptr;
+    if (napi_get_element(env, value, i, &element) != napi_ok) return false;
+    FilePtr file = FileFromValue(env, element);
+    if (file == nullptr) {
+      ThrowType(env, "files[" + std::to_string(i) + "] is not an open NativeFile");
+      return false;
+    }
+    files->push_back(std::move(file));
+  }
+  return true;
+}
+
+napi_value Flush(napi_env env, napi_callback_info info) {
+  const Args args(env, info);
+  SelectorLoop* const loop = LoopFrom(args);
+  if (loop == nullptr || loop->selector() == nullptr) return nullptr;
+  Selector& selector = *loop->selector();
+  std::uint32_t rows = 0;
+  if (!ReadUint32(env, args[0], "rows", 0, selector.flushes_max(), &rows)) return nullptr;
+  if (!loop->ArraysStillThere()) {
+    ThrowType(env, "an array of the selector was detached or resized");
+    return nullptr;
+  }
+  std::vector<FilePtr>& files = loop->files();
+  if (ReadFiles(env, args[1], &files)) {
+    const std::int64_t bad = selector.CheckFlush(rows, files.size());
+    if (bad < 0) {
+      selector.Flush(rows, files);
+      loop->Reschedule();
+    } else {
+      ThrowRange(env, "row " + std::to_string(bad) + " of the flush table is out of bounds");
+    }
+  }
+  files.clear();
+  return nullptr;
+}
+
+napi_value Wake(napi_env env, napi_callback_info info) {
+  const Args args(env, info);
+  if (SelectorLoop* const loop = LoopFrom(args)) loop->RequestTurn();
+  return nullptr;
+}
+
+napi_value Close(napi_env env, napi_callback_info info) {
+  const Args args(env, info);
+  SelectorLoop* const loop = LoopFrom(args);
+  std::uint32_t connection = 0;
+  bool now = false;
+  if (loop == nullptr || !ReadUint32(env, args[0], "connection", 0, INT32_MAX, &connection) ||
+      !ReadBool(env, args[1], "now", &now) || loop->selector() == nullptr) {
+    return nullptr;
+  }
+  loop->selector()->Close(static_cast<std::int32_t>(connection), now);
+  loop->Reschedule();
+  return nullptr;
+}
+
+napi_value Finish(napi_env env, napi_callback_info info) {
+  const Args args(env, info);
+  SelectorLoop* const loop = LoopFrom(args);
+  std::int64_t linger_ms = 0;
+  if (loop == nullptr || !ReadInteger(env, args[0], "lingerMs", 0, INT32_MAX, &linger_ms)) return nullptr;
+  return loop->Finish(linger_ms);
+}
+
+napi_value Sweep(napi_env env, napi_callback_info info) {
+  const Args args(env, info);
+  SelectorLoop* const loop = LoopFrom(args);
+  if (loop == nullptr || loop->selector() == nullptr) return nullptr;
+  loop->selector()->Sweep();
+  loop->Reschedule();
+  return nullptr;
+}
+
+napi_value QueuedBytes(napi_env env, napi_callback_info info) {
+  const Args args(env, info);
+  SelectorLoop* const loop = LoopFrom(args);
+  std::uint32_t connection = 0;
+  if (loop == nullptr || !ReadUint32(env, args[0], "connection", 0, INT32_MAX, &connection)) return nullptr;
+  if (loop->selector() == nullptr) return Number(env, 0);
+  return Number(env, static_cast<double>(loop->selector()->QueuedBytes(static_cast<std::int32_t>(connection))));
+}
+
+napi_value Destroy(napi_env env, napi_callback_info info) {
+  const Args args(env, info);
+  if (SelectorLoop* const loop = LoopFrom(args)) loop->End();
+  return nullptr;
+}
+
+napi_property_descriptor Method(const char* name, napi_callback callback) {
+  return {name, nullptr, callback, nullptr, nullptr, nullptr, napi_default_method, nullptr};
+}
 
 }  // namespace
 
-void ExportSelector(Napi::Env env, Napi::Object exports) { exports.Set("Selector", SelectorWrap::Define(env)); }
+void ExportSelector(Napi::Env env, Napi::Object exports) {
+  const napi_property_descriptor methods[] = {
+      Method("listen", Listen),
+      Method("listenUnix", ListenUnix),
+      Method("stopListening", StopListening),
+      Method("flush", Flush),
+      Method("wake", Wake),
+      Method("close", Close),
+      Method("finish", Finish),
+      Method("sweep", Sweep),
+      Method("queuedBytes", QueuedBytes),
+      Method("destroy", Destroy),
+  };
+  napi_value constructor = nullptr;
+  napi_define_class(env, "Selector", NAPI_AUTO_LENGTH, Construct, nullptr, sizeof methods / sizeof methods[0], methods,
+                    &constructor);
+  SetProperty(env, exports, "Selector", constructor);
+}
 
 }  // namespace millrace
