@@ -1,5 +1,5 @@
-// Numbers that cross the boundary to JavaScript. src/native/binding.ts has the same; a test compares the two through the
-// addon's `abi()`.
+// Numbers that cross the boundary to JavaScript. src/native/binding.ts has the same; a test compares the two
+// through the addon's `abi()`.
 #pragma once
 
 #include <cstdint>

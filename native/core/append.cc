@@ -1,5 +1,5 @@
-// Adjacent rows of one writer are a group: each batch is checked and staged, the group is committed together. A batch is in
-// the processor's cache when it is copied, because it has just been checked.
+// Adjacent rows of one writer are a group: each batch is checked and staged, the group is committed together.
+// A batch is in the processor's cache when it is copied, because it has just been checked.
 
 #include "core/append.h"
 
@@ -79,7 +79,8 @@ std::uint32_t Appender::RunGroup(const AppendCall& call, std::uint32_t first, In
       const auto count = static_cast<std::uint32_t>(records);
       const std::uint64_t stored = writer.format().StoredBytes(bytes, count);
       if (writer.full_in_turn == turn_ || position + stored > reserved) {
-        // Later batches of this turn wait, too, even if they would fit: a producer's second must not overtake its first.
+        // Later batches of this turn wait, too, even if they would fit: a producer's second must not overtake
+        // its first.
         writer.full_in_turn = turn_;
         writer.next_index = due_before;
         index->count = rows_before;

@@ -1,4 +1,5 @@
-// One turn's appends: many batches of many segments in one call. Here is the only copy between socket and log.
+// One turn's appends: many batches of many segments in one call. Here is the only copy between socket and
+// log.
 #pragma once
 
 #include <cstddef>

@@ -40,8 +40,9 @@ SysError ChannelWriter::ForceRange(std::uint32_t, std::uint32_t) {
 }
 
 int ChannelWriter::ReserveWithoutBlocks(std::uint32_t from, std::uint32_t to) {
-  // Zeros would make the file longer than its records. That there is room now is the most that can be said here.
-  struct statvfs stat {};
+  // Zeros would make the file longer than its records. That there is room now is the most that can be said
+  // here.
+  struct statvfs stat{};
   if (::fstatvfs(file()->fd(), &stat) != 0) return errno;
   const auto free = static_cast<std::uint64_t>(stat.f_bavail) * stat.f_frsize;
   return free < to - from ? ENOSPC : 0;

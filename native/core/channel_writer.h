@@ -1,5 +1,6 @@
-// The FILE_CHANNEL path: one positional vectored write for each group of batches. The file is exactly as long as its records;
-// blocks behind its end are reserved where the file system can do that without changing the length.
+// The FILE_CHANNEL path: one positional vectored write for each group of batches. The file is exactly as long
+// as its records; blocks behind its end are reserved where the file system can do that without changing the
+// length.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
-// CRC-32C (Castagnoli; reflected, initial value and final xor 0xFFFFFFFF): which implementations there are, and which one
-// this processor runs. It must not know what a record is; that the sums of many records are made in one call is because
-// one call for each would cost as much as the sum.
+// CRC-32C (Castagnoli; reflected, initial value and final xor 0xFFFFFFFF): which implementations there are,
+// and which one this processor runs. It must not know what a record is; that the sums of many records are
+// made in one call is because one call for each would cost as much as the sum.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,9 @@ struct Crc32c {
   /** The sum of what `crc` was the sum of followed by `bytes`. Begins with 0. */
   std::uint32_t (*extend)(std::uint32_t crc, const std::uint8_t* bytes, std::size_t count);
   /**
-   * Copies `records` entries of `int32 size | payload` from `wire` to `out` as `int32 size | int32 crc32c | payload`. The
-   * first size is left out. Nothing is read from `wire_end` on, even if the sizes say otherwise.
+   * Copies `records` entries of `int32 size | payload` from `wire` to `out` as `int32 size | int32 crc32c |
+   * payload`. The first size is left out. Nothing is read from `wire_end` on, even if the sizes say
+   * otherwise.
    */
   void (*copy_with_sums)(const std::uint8_t* wire, const std::uint8_t* wire_end, std::uint32_t records,
                          std::uint8_t* out);

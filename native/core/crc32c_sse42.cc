@@ -1,5 +1,5 @@
-// CRC-32C by the crc32 instruction of SSE 4.2. The instruction is enabled for these functions alone and chosen at run time,
-// so the addon loads on processors without it.
+// CRC-32C by the crc32 instruction of SSE 4.2. The instruction is enabled for these functions alone and
+// chosen at run time, so the addon loads on processors without it.
 
 #include <cstring>
 

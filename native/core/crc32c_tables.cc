@@ -34,7 +34,9 @@ constexpr Tables MakeTables() {
 
 constexpr Tables kTables = MakeTables();
 
-std::uint32_t Step8(std::uint32_t crc, std::uint8_t byte) { return (crc >> 8) ^ kTables[0][(crc ^ byte) & 0xFF]; }
+std::uint32_t Step8(std::uint32_t crc, std::uint8_t byte) {
+  return (crc >> 8) ^ kTables[0][(crc ^ byte) & 0xFF];
+}
 
 std::uint32_t Step64(std::uint32_t crc, std::uint64_t word) {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__

@@ -1,4 +1,5 @@
-// The file stays when the lock is released: removing it would let two processes hold locks on two files of the same name.
+// The file stays when the lock is released: removing it would let two processes hold locks on two files of
+// the same name.
 
 #include "core/dir_lock.h"
 
@@ -23,9 +24,10 @@ pid_t ReadPid(int fd) {
   return pid > 0 ? static_cast<pid_t>(pid) : 0;
 }
 
-/** Whether the locked file is still the one of that name. Somebody may have removed it between our open and our lock. */
+/** Whether the locked file is still the one of that name. Somebody may have removed it between our open and
+ * our lock. */
 bool StillThere(int fd, const std::string& path) {
-  struct stat ours {}, named {};
+  struct stat ours{}, named{};
   return ::fstat(fd, &ours) == 0 && ::stat(path.c_str(), &named) == 0 && ours.st_ino == named.st_ino &&
          ours.st_dev == named.st_dev;
 }

@@ -1,4 +1,5 @@
-// A lock file that one process holds: flock on it, its pid in it. The kernel lets go when the process dies, however it dies.
+// A lock file that one process holds: flock on it, its pid in it. The kernel lets go when the process dies,
+// however it dies.
 #pragma once
 
 #include <sys/types.h>
@@ -11,9 +12,9 @@
 namespace millrace {
 
 struct DirLockResult {
-  Fd fd;                  // Valid: the lock is held until it closes.
-  bool held = false;      // By somebody else, …
-  pid_t holder = 0;       // … whose pid this is; 0 when the file does not say.
+  Fd fd;              // Valid: the lock is held until it closes.
+  bool held = false;  // By somebody else, …
+  pid_t holder = 0;   // … whose pid this is; 0 when the file does not say.
   SysError error;
 };
 

@@ -83,14 +83,14 @@ SysError TruncateFile(const File& file, const std::string& path, std::int64_t si
 }
 
 SysError FreeBytes(const std::string& path, std::uint64_t* bytes) {
-  struct statvfs stat {};
+  struct statvfs stat{};
   if (::statvfs(path.c_str(), &stat) != 0) return SysError::Last("statvfs", path);
   *bytes = static_cast<std::uint64_t>(stat.f_bavail) * stat.f_frsize;
   return {};
 }
 
 std::uint64_t OpenFilesLimit() {
-  struct rlimit limit {};
+  struct rlimit limit{};
   return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<std::uint64_t>(limit.rlim_cur) : 0;
 }
 

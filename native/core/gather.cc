@@ -1,5 +1,5 @@
-// The buffer has a fixed size and stays in the processor's cache: a large group is several writes of that size, not one
-// buffer that grows with what a producer sends.
+// The buffer has a fixed size and stays in the processor's cache: a large group is several writes of that
+// size, not one buffer that grows with what a producer sends.
 
 #include "core/gather.h"
 
@@ -31,7 +31,8 @@ int Gather::Add(const Batch& batch) {
   }
   if (!scratch_->bytes) scratch_->bytes.reset(new std::uint8_t[kBufferBytes]);
   // Many long payloads are seen at once by the average.
-  if (batch.stored_bytes > kBufferBytes || batch.stored_bytes / batch.records > kDirectBytes) return AddOneByOne(batch);
+  if (batch.stored_bytes > kBufferBytes || batch.stored_bytes / batch.records > kDirectBytes)
+    return AddOneByOne(batch);
   if (const int code = MakeRoom(batch.stored_bytes)) return code;
   std::uint8_t* const out = scratch_->bytes.get() + used_;
   format_.encode(batch.wire, batch.wire_bytes, batch.records, out);

@@ -1,5 +1,6 @@
-// Collects what a group of batches looks like on disk and writes it with as few vectored writes as possible. Payloads that
-// are long are written from where they lie; everything else is put together, with its sums, in one buffer.
+// Collects what a group of batches looks like on disk and writes it with as few vectored writes as possible.
+// Payloads that are long are written from where they lie; everything else is put together, with its sums, in
+// one buffer.
 #pragma once
 
 #include <cstdint>

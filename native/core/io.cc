@@ -1,4 +1,5 @@
-// An interrupted call is made again, a barrier too: EINTR says that it was not carried out, unlike every other error.
+// An interrupted call is made again, a barrier too: EINTR says that it was not carried out, unlike every
+// other error.
 
 #include "core/io.h"
 
@@ -22,7 +23,8 @@ constexpr std::size_t kVectorsMax = IOV_MAX;
 constexpr std::size_t kVectorsMax = 1024;
 #endif
 
-/** Zeros are written in pieces of this size: large enough to be rare calls, small enough for the read-only segment. */
+/** Zeros are written in pieces of this size: large enough to be rare calls, small enough for the read-only
+ * segment. */
 constexpr std::size_t kZeroPiece = 64 * 1024;
 const std::uint8_t kZeros[kZeroPiece] = {};
 

@@ -1,5 +1,5 @@
-// Reads, writes and barriers that are whole or have failed: short counts and EINTR end here. The barriers are counted, so
-// that a test can tell what was really issued.
+// Reads, writes and barriers that are whole or have failed: short counts and EINTR end here. The barriers are
+// counted, so that a test can tell what was really issued.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +19,8 @@ int WriteVectorsAt(int fd, iovec* parts, std::size_t count, off_t position);
 /** Zeros from `from` to `to`. 0, or the errno. */
 int WriteZeros(int fd, off_t from, off_t to);
 
-/** 0, or the errno. A barrier that failed must not be repeated and called good: the next one can say 0 with the data gone. */
+/** 0, or the errno. A barrier that failed must not be repeated and called good: the next one can say 0 with
+ * the data gone. */
 int ForceFile(int fd);
 int ForceFileData(int fd);
 int ForceMapped(int fd, void* address, std::size_t bytes);

@@ -1,5 +1,5 @@
-// Order of the bytes of a batch: everything behind its first length, then that length. A process that dies in between leaves
-// a zero there, which is the end of the log: the batch is there as a whole or not at all.
+// Order of the bytes of a batch: everything behind its first length, then that length. A process that dies in
+// between leaves a zero there, which is the end of the log: the batch is there as a whole or not at all.
 
 #include "core/mapped_writer.h"
 
@@ -29,8 +29,8 @@ SysError MappedWriter::Prepare() {
 void MappedWriter::Stage(const Batch& batch) {
   std::uint8_t* const at = mapping_.base() + staged_end_;
   format().encode(batch.wire, batch.wire_bytes, batch.records, at);
-  // A release store of the length. Not through std::atomic: the length may lie at any address, also across two lines, and
-  // an atomic store there is undefined (on ARM it faults).
+  // A release store of the length. Not through std::atomic: the length may lie at any address, also across
+  // two lines, and an atomic store there is undefined (on ARM it faults).
   std::atomic_thread_fence(std::memory_order_release);
   std::memcpy(at, batch.wire, kLengthBytes);
   staged_end_ += batch.stored_bytes;
@@ -54,7 +54,8 @@ void MappedWriter::NameChanged(const std::string& path) {
 SysError MappedWriter::ForceRange(std::uint32_t from, std::uint32_t to) {
   // The page of `from` was forced with the last barrier and has new bytes behind them.
   const std::uint32_t first = from / Mapping::PageBytes() * Mapping::PageBytes();
-  if (const int code = ForceMapped(file()->fd(), mapping_.base() + first, to - first)) return Failure(code, "msync");
+  if (const int code = ForceMapped(file()->fd(), mapping_.base() + first, to - first))
+    return Failure(code, "msync");
   return {};
 }
 

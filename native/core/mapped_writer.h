@@ -1,5 +1,5 @@
-// The MAPPED path: the whole segment is mapped, an append is a copy. Blocks under the bytes are reserved before, so a full
-// disk is an error of `Reserve` and never a SIGBUS in the middle of a copy.
+// The MAPPED path: the whole segment is mapped, an append is a copy. Blocks under the bytes are reserved
+// before, so a full disk is an error of `Reserve` and never a SIGBUS in the middle of a copy.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// The list of mappings is read by a signal handler, so it has no lock: records are never freed, only used again, and a
-// handler that meets one in the middle of a change sees an empty range.
+// The list of mappings is read by a signal handler, so it has no lock: records are never freed, only used
+// again, and a handler that meets one in the middle of a change sees an empty range.
 
 #include "core/mapping.h"
 
@@ -26,7 +26,8 @@ struct MappingRecord {
 
 namespace {
 
-/** What `sysexits.h` calls EX_IOERR would say it, too; but the exit codes of the process are documented, and this is "else". */
+/** What `sysexits.h` calls EX_IOERR would say it, too; but the exit codes of the process are documented, and
+ * this is "else". */
 constexpr int kExitCode = 1;
 
 std::atomic<MappingRecord*> records{nullptr};
@@ -49,7 +50,7 @@ void Chain(int signal, siginfo_t* info, void* context) {
     previous.sa_handler(signal);
   } else {
     // Returning makes the same fault again, this time with the system's own action.
-    struct sigaction fallback {};
+    struct sigaction fallback{};
     fallback.sa_handler = SIG_DFL;
     ::sigaction(SIGBUS, &fallback, nullptr);
   }
@@ -57,10 +58,12 @@ void Chain(int signal, siginfo_t* info, void* context) {
 
 void OnBusError(int signal, siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
-  for (MappingRecord* record = records.load(std::memory_order_acquire); record != nullptr; record = record->next) {
+  for (MappingRecord* record = records.load(std::memory_order_acquire); record != nullptr;
+       record = record->next) {
     const std::uintptr_t end = record->end.load(std::memory_order_acquire);
     if (address >= end || address < record->begin.load(std::memory_order_relaxed)) continue;
-    char line[sizeof record->name + 128] = "millrace: a mapped page could not be read or written (SIGBUS), ending: ";
+    char line[sizeof record->name + 128] =
+        "millrace: a mapped page could not be read or written (SIGBUS), ending: ";
     std::size_t length = std::strlen(line);
     for (const auto& letter : record->name) {
       const char value = letter.load(std::memory_order_relaxed);
@@ -75,7 +78,7 @@ void OnBusError(int signal, siginfo_t* info, void* context) {
 }
 
 void InstallHandler() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = OnBusError;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&action.sa_mask);
@@ -85,7 +88,8 @@ void InstallHandler() {
 void Fill(MappingRecord* record, const std::string& name) {
   constexpr std::size_t kRoom = sizeof record->name - 1;
   const std::size_t skip = name.size() > kRoom ? name.size() - kRoom : 0;
-  for (std::size_t i = skip; i <= name.size(); i++) record->name[i - skip].store(name.c_str()[i], std::memory_order_relaxed);
+  for (std::size_t i = skip; i <= name.size(); i++)
+    record->name[i - skip].store(name.c_str()[i], std::memory_order_relaxed);
 }
 
 MappingRecord* Enter(std::uint8_t* base, std::size_t bytes, const std::string& name) {

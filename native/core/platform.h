@@ -1,5 +1,5 @@
-// What differs between systems, behind one set of functions: platform_linux.cc and platform_darwin.cc. Each function is one
-// system call or the fallback for it; when and why it is made is decided elsewhere.
+// What differs between systems, behind one set of functions: platform_linux.cc and platform_darwin.cc. Each
+// function is one system call or the fallback for it; when and why it is made is decided elsewhere.
 #pragma once
 
 #include <sys/types.h>
@@ -38,7 +38,8 @@ void AdviseMapping(void* address, std::size_t bytes);
 /** Before a mapping goes away: its pages must be the file's from here on. Linux has one cache for both. */
 void HandOverMapping(void* address, std::size_t written);
 
-/** `pread` that does not wait for a disk: −1 with EAGAIN when the first byte is not cached; short when later ones are not. */
+/** `pread` that does not wait for a disk: −1 with EAGAIN when the first byte is not cached; short when later
+ * ones are not. */
 ssize_t ReadCached(int fd, void* into, std::size_t bytes, off_t position);
 /** The range will be read soon, from front to back. */
 void ReadAhead(int fd, off_t position, std::size_t bytes);

@@ -1,4 +1,5 @@
-// macOS. `fsync` there stops at the drive's own cache and `msync` is no barrier at all, so each barrier ends in F_FULLFSYNC.
+// macOS. `fsync` there stops at the drive's own cache and `msync` is no barrier at all, so each barrier ends
+// in F_FULLFSYNC.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -67,7 +68,8 @@ int ForceMapped(int fd, void* address, std::size_t bytes) {
 ReserveResult ReserveBlocks(int fd, off_t from, off_t to) {
   struct stat stat;
   if (::fstat(fd, &stat) != 0) return ReserveResult::kFailed;
-  // F_PREALLOCATE adds blocks behind the physical end only; holes inside the file's size cannot be filled by it.
+  // F_PREALLOCATE adds blocks behind the physical end only; holes inside the file's size cannot be filled by
+  // it.
   if (stat.st_size > from) return ReserveResult::kUnsupported;
   const off_t have = static_cast<off_t>(stat.st_blocks) * 512;
   if (have >= to) return ReserveResult::kReserved;

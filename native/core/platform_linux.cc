@@ -1,5 +1,5 @@
-// Linux. Calls that newer kernels have and the headers here may not are made by number, and fall back when the kernel
-// answers that it does not know them.
+// Linux. Calls that newer kernels have and the headers here may not are made by number, and fall back when
+// the kernel answers that it does not know them.
 
 #include <fcntl.h>
 #include <linux/magic.h>

@@ -1,4 +1,5 @@
-// Targets take turns, a piece each, so that one partition with a large window does not keep the others waiting.
+// Targets take turns, a piece each, so that one partition with a large window does not keep the others
+// waiting.
 
 #include "core/populator.h"
 
@@ -11,7 +12,8 @@
 namespace millrace {
 namespace {
 
-/** A piece: long enough that its call is cheap, short enough that whoever stops a target waits for less than a millisecond. */
+/** A piece: long enough that its call is cheap, short enough that whoever stops a target waits for less than
+ * a millisecond. */
 constexpr std::uint32_t kPieceBytes = 2 * 1024 * 1024;
 
 std::uint32_t PageBytes() {

@@ -1,5 +1,5 @@
-// Faults pages of mappings in ahead of their writers, on one thread, so that the loop does not pay for fresh ones. A hint:
-// where the system has no call for it, nothing happens and the writer takes the faults itself.
+// Faults pages of mappings in ahead of their writers, on one thread, so that the loop does not pay for fresh
+// ones. A hint: where the system has no call for it, nothing happens and the writer takes the faults itself.
 #pragma once
 
 #include <atomic>

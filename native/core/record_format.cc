@@ -14,7 +14,9 @@ void EncodePlain(const std::uint8_t* wire, std::uint32_t bytes, std::uint32_t, s
   std::memcpy(out + kLengthBytes, wire + kWireHeader, bytes - kWireHeader);
 }
 
-void WritePlainHeader(const std::uint8_t*, std::uint32_t bytes, std::uint8_t* out) { StoreBigEndian32(out, bytes); }
+void WritePlainHeader(const std::uint8_t*, std::uint32_t bytes, std::uint8_t* out) {
+  StoreBigEndian32(out, bytes);
+}
 
 void EncodeCrc32c(const std::uint8_t* wire, std::uint32_t bytes, std::uint32_t records, std::uint8_t* out) {
   ActiveCrc32c().copy_with_sums(wire, wire + bytes, records, out);
@@ -38,6 +40,8 @@ constexpr RecordFormat kFormats[kRecordFormats] = {
 
 }  // namespace
 
-const RecordFormat* FindRecordFormat(std::uint32_t id) { return id < kRecordFormats ? &kFormats[id] : nullptr; }
+const RecordFormat* FindRecordFormat(std::uint32_t id) {
+  return id < kRecordFormats ? &kFormats[id] : nullptr;
+}
 
 }  // namespace millrace

@@ -4,8 +4,8 @@
 //   plain    int32 length | payload
 //   crc32c   int32 length | int32 crc32c(payload) | payload
 //
-// `length` counts the payload and is at least 1: a zero length is the end of the log. A format is a row of the table;
-// nothing outside of it knows a header's size or what is in it.
+// `length` counts the payload and is at least 1: a zero length is the end of the log. A format is a row of
+// the table; nothing outside of it knows a header's size or what is in it.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Two walks over the sizes: the fast one of an append, which finds that all is well, and the slow one that says what is not.
+// Two walks over the sizes: the fast one of an append, which finds that all is well, and the slow one that
+// says what is not.
 
 #include "core/region_check.h"
 
@@ -24,15 +25,17 @@ AppendStatus Blame(const std::uint8_t* wire, std::uint32_t bytes, std::int32_t r
   return StructureHolds(wire, bytes, records) ? AppendStatus::kTooLarge : AppendStatus::kCorrupt;
 }
 
-/** A cheap bound that also keeps positions of a batch that is nonsense from overflowing: each record takes five bytes. */
+/** A cheap bound that also keeps positions of a batch that is nonsense from overflowing: each record takes
+ * five bytes. */
 bool CountIsPossible(std::uint32_t bytes, std::int32_t records) {
   return records > 0 && static_cast<std::uint32_t>(records) <= bytes / (kWireHeader + 1);
 }
 
 }  // namespace
 
-AppendStatus CheckRegion(const std::uint8_t* wire, std::uint32_t bytes, std::int32_t records, const RegionBounds& bounds,
-                         std::uint32_t row, std::uint32_t position, std::uint64_t* next_index, IndexCursor* index) {
+AppendStatus CheckRegion(const std::uint8_t* wire, std::uint32_t bytes, std::int32_t records,
+                         const RegionBounds& bounds, std::uint32_t row, std::uint32_t position,
+                         std::uint64_t* next_index, IndexCursor* index) {
   if (!CountIsPossible(bytes, records)) return AppendStatus::kCorrupt;
   const std::uint32_t extra = bounds.format->header_bytes - kWireHeader;
   const std::uint32_t entries_before = index->count;

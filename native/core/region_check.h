@@ -1,5 +1,6 @@
-// Checks a record region as it came from the wire, before a byte of it is written: `records × (int32 size ≥ 1 | payload)`
-// that fill it exactly. It sizes the batch as stored and picks the records that get an index entry. It copies nothing.
+// Checks a record region as it came from the wire, before a byte of it is written: `records × (int32 size ≥ 1
+// | payload)` that fill it exactly. It sizes the batch as stored and picks the records that get an index
+// entry. It copies nothing.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +25,12 @@ struct RegionBounds {
 };
 
 /**
- * OK, CORRUPT or TOO_LARGE. `position` is where the batch will lie. With OK, `next_index` is moved on and entries were
- * added for `row`; otherwise both are as before. An entry that finds no room is left out.
+ * OK, CORRUPT or TOO_LARGE. `position` is where the batch will lie. With OK, `next_index` is moved on and
+ * entries were added for `row`; otherwise both are as before. An entry that finds no room is left out.
  */
-AppendStatus CheckRegion(const std::uint8_t* wire, std::uint32_t bytes, std::int32_t records, const RegionBounds& bounds,
-                         std::uint32_t row, std::uint32_t position, std::uint64_t* next_index, IndexCursor* index);
+AppendStatus CheckRegion(const std::uint8_t* wire, std::uint32_t bytes, std::int32_t records,
+                         const RegionBounds& bounds, std::uint32_t row, std::uint32_t position,
+                         std::uint64_t* next_index, IndexCursor* index);
 
 struct RegionMeasure {
   AppendStatus status = AppendStatus::kOk;

@@ -1,4 +1,5 @@
-// Whether pages of a file lie in the page cache, asked before the event loop touches them, so that a disk read never stops it.
+// Whether pages of a file lie in the page cache, asked before the event loop touches them, so that a disk
+// read never stops it.
 #pragma once
 
 #include <sys/types.h>
@@ -8,8 +9,8 @@
 namespace millrace {
 
 /**
- * True when all pages of the range are cached. False also when the system cannot say: whoever asks then has a worker read
- * the range in and goes on without asking again (asking again could say false for ever).
+ * True when all pages of the range are cached. False also when the system cannot say: whoever asks then has a
+ * worker read the range in and goes on without asking again (asking again could say false for ever).
  */
 bool PagesCached(int fd, off_t position, std::size_t bytes);
 

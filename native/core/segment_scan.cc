@@ -1,5 +1,5 @@
-// Through `pread` and not a mapping: a bad block is then an error of a call, not a signal. The window stays in the cache of
-// the processor between the kernel's copy and the sum over it.
+// Through `pread` and not a mapping: a bad block is then an error of a call, not a signal. The window stays
+// in the cache of the processor between the kernel's copy and the sum over it.
 
 #include "core/segment_scan.h"
 
@@ -26,7 +26,8 @@ class Window {
  public:
   Window(int fd, std::int64_t limit) : fd_(fd), limit_(limit), bytes_(new std::uint8_t[kWindowBytes]) {}
 
-  /** Makes at least `need` bytes at `at` available; the caller has seen to it that they lie before the limit. */
+  /** Makes at least `need` bytes at `at` available; the caller has seen to it that they lie before the limit.
+   */
   int Load(std::int64_t at, std::int64_t need) {
     if (at >= from_ && at + need <= from_ + have_) return 0;
     if (at + kReadAheadBytes / 2 > asked_ && asked_ < limit_) {
@@ -34,7 +35,8 @@ class Window {
       platform::ReadAhead(fd_, std::max(at, asked_), static_cast<std::size_t>(to - std::max(at, asked_)));
       asked_ = to;
     }
-    const ssize_t n = ReadAt(fd_, bytes_.get(), static_cast<std::size_t>(std::min(kWindowBytes, limit_ - at)), at);
+    const ssize_t n =
+        ReadAt(fd_, bytes_.get(), static_cast<std::size_t>(std::min(kWindowBytes, limit_ - at)), at);
     if (n < 0) return errno;
     from_ = at;
     have_ = n;
@@ -54,7 +56,8 @@ class Window {
 };
 
 /** The sum of a payload that may be longer than the window. */
-int PayloadSum(Window* window, const RecordFormat& format, std::int64_t at, std::int64_t bytes, std::uint32_t* sum) {
+int PayloadSum(Window* window, const RecordFormat& format, std::int64_t at, std::int64_t bytes,
+               std::uint32_t* sum) {
   *sum = 0;
   while (bytes > 0) {
     if (const int error = window->Load(at, 1)) return error;
@@ -66,7 +69,8 @@ int PayloadSum(Window* window, const RecordFormat& format, std::int64_t at, std:
   return 0;
 }
 
-/** Too few bytes for a header are left: zeros are the unused end of a mapped segment, anything else was cut off. */
+/** Too few bytes for a header are left: zeros are the unused end of a mapped segment, anything else was cut
+ * off. */
 int JudgeRest(Window* window, std::int64_t at, std::int64_t limit, ScanStop* stop) {
   if (const int error = window->Load(at, limit - at)) return error;
   const std::uint8_t* rest = window->At(at);
@@ -77,16 +81,18 @@ int JudgeRest(Window* window, std::int64_t at, std::int64_t limit, ScanStop* sto
   return 0;
 }
 
-/** Bytes from `end` to the last one that is not zero. Holes are skipped, so a sparse rest of a segment costs nothing. */
+/** Bytes from `end` to the last one that is not zero. Holes are skipped, so a sparse rest of a segment costs
+ * nothing. */
 int TailBytes(int fd, std::int64_t end, std::int64_t limit, std::int64_t* tail) {
   auto buffer = std::make_unique<std::uint8_t[]>(kWindowBytes);
   std::int64_t last = end;
   for (std::int64_t at = end; at < limit;) {
     const off_t data = ::lseek(fd, at, SEEK_DATA);
     if (data < 0 && errno == ENXIO) break;  // Nothing but holes from here on.
-    if (data > at) at = data;               // A file system without SEEK_DATA reports none, or fails: then all is read.
+    if (data > at) at = data;  // A file system without SEEK_DATA reports none, or fails: then all is read.
     if (at >= limit) break;
-    const ssize_t n = ReadAt(fd, buffer.get(), static_cast<std::size_t>(std::min(kWindowBytes, limit - at)), at);
+    const ssize_t n =
+        ReadAt(fd, buffer.get(), static_cast<std::size_t>(std::min(kWindowBytes, limit - at)), at);
     if (n < 0) return errno;
     if (n == 0) break;
     for (ssize_t i = n; i > 0; i--) {
@@ -104,7 +110,7 @@ int TailBytes(int fd, std::int64_t end, std::int64_t limit, std::int64_t* tail) 
 
 int ScanSegment(int fd, const RecordFormat& format, std::int64_t from, std::int64_t limit,
                 std::uint32_t index_interval, ScanResult* result) {
-  struct stat stat {};
+  struct stat stat{};
   if (::fstat(fd, &stat) != 0) return errno;
   limit = std::min<std::int64_t>(limit, stat.st_size);
   Window window(fd, limit);

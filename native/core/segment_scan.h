@@ -1,5 +1,6 @@
-// Reads a segment from front to back and says where its records end: structure and, in a format that has them, every sum.
-// It decides nothing: whether the end is a torn tail or damage is told from the checkpoint, which it does not know.
+// Reads a segment from front to back and says where its records end: structure and, in a format that has
+// them, every sum. It decides nothing: whether the end is a torn tail or damage is told from the checkpoint,
+// which it does not know.
 #pragma once
 
 #include <cstdint>

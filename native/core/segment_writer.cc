@@ -38,7 +38,8 @@ SegmentWriter::SegmentWriter(const SegmentWriterConfig& config, FilePtr file, st
       file_(std::move(file)),
       format_(config.format),
       capacity_(config.capacity),
-      max_payload_(config.capacity > config.format->header_bytes ? config.capacity - config.format->header_bytes : 0),
+      max_payload_(
+          config.capacity > config.format->header_bytes ? config.capacity - config.format->header_bytes : 0),
       index_interval_(config.index_interval),
       end_(end),
       reserved_(end),
@@ -46,7 +47,8 @@ SegmentWriter::SegmentWriter(const SegmentWriterConfig& config, FilePtr file, st
 
 std::shared_ptr<SegmentWriter> SegmentWriter::Make(const SegmentWriterConfig& config, FilePtr file,
                                                    std::uint32_t end) {
-  if (config.mode == SegmentMode::kMapped) return std::make_shared<MappedWriter>(config, std::move(file), end);
+  if (config.mode == SegmentMode::kMapped)
+    return std::make_shared<MappedWriter>(config, std::move(file), end);
   return std::make_shared<ChannelWriter>(config, std::move(file), end);
 }
 
@@ -59,7 +61,8 @@ std::shared_ptr<SegmentWriter> SegmentWriter::Create(const SegmentWriterConfig& 
   auto writer = Make(config, std::make_shared<File>(std::move(fd), config.path), 0);
   *error = writer->Prepare();
   if (!*error) *error = writer->Reserve(config.reserve);
-  // Forced while nothing in it is dirty. Later, with pages populated ahead, the same call would write all of those.
+  // Forced while nothing in it is dirty. Later, with pages populated ahead, the same call would write all of
+  // those.
   if (!*error) *error = writer->Force(0);
   if (!*error) return writer;
   ::unlink(config.path.c_str());
@@ -79,8 +82,8 @@ std::shared_ptr<SegmentWriter> SegmentWriter::Open(const SegmentWriterConfig& co
     return nullptr;
   }
   if (stat.st_size > static_cast<off_t>(end)) {
-    // Cut before anything else, and on the disk: a record that was given up must not come back after a power cut, behind
-    // others that took its place.
+    // Cut before anything else, and on the disk: a record that was given up must not come back after a power
+    // cut, behind others that took its place.
     int code = Resize(fd.get(), end);
     const char* syscall = "ftruncate";
     if (code == 0) {
@@ -165,7 +168,8 @@ SysError SegmentWriter::Finish(bool force) {
     return Failure(code, "ftruncate");
   }
   if (!force) return {};
-  // One barrier, after the cut: it covers the records and the size, and pages that were populated ahead are gone by then.
+  // One barrier, after the cut: it covers the records and the size, and pages that were populated ahead are
+  // gone by then.
   if (const int code = ForceFile(file_->fd())) {
     Break(code);
     return Failure(code, "fsync");

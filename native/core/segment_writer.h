@@ -1,8 +1,9 @@
-// The writing end of an active segment: one interface, two ways to write behind it. Appends come from one thread (the loop);
-// barriers, reservations and the end run on others beside them. It must not know what is in a batch, nor who asks.
+// The writing end of an active segment: one interface, two ways to write behind it. Appends come from one
+// thread (the loop); barriers, reservations and the end run on others beside them. It must not know what is
+// in a batch, nor who asks.
 //
-// What is broken stays broken: after a failed write or barrier nothing is known about the bytes on the disk, and whoever
-// tried again could be told that all is well.
+// What is broken stays broken: after a failed write or barrier nothing is known about the bytes on the disk,
+// and whoever tried again could be told that all is well.
 #pragma once
 
 #include <sys/uio.h>
@@ -48,10 +49,12 @@ struct WriteScratch {
 
 class SegmentWriter {
  public:
-  /** Creates the file, which must not exist, and forces it. Null and `error` on failure; then no file is left behind. */
+  /** Creates the file, which must not exist, and forces it. Null and `error` on failure; then no file is left
+   * behind. */
   static std::shared_ptr<SegmentWriter> Create(const SegmentWriterConfig& config, SysError* error);
   /** Opens an existing segment whose records end at `end`; what lies behind is cut off for good. */
-  static std::shared_ptr<SegmentWriter> Open(const SegmentWriterConfig& config, std::uint32_t end, SysError* error);
+  static std::shared_ptr<SegmentWriter> Open(const SegmentWriterConfig& config, std::uint32_t end,
+                                             SysError* error);
 
   /** Never cuts the file: a writer that was only forgotten loses nothing. */
   virtual ~SegmentWriter() = default;
@@ -70,9 +73,11 @@ class SegmentWriter {
 
   // ---- the loop thread
 
-  /** Takes in a batch that fits between `staged_end` and `reserved`. Its bytes stay as they are until `Commit`. */
+  /** Takes in a batch that fits between `staged_end` and `reserved`. Its bytes stay as they are until
+   * `Commit`. */
   virtual void Stage(const Batch& batch) = 0;
-  /** Writes what was staged and moves the end, last. 0, or the errno; then the writer is broken and the end as before. */
+  /** Writes what was staged and moves the end, last. 0, or the errno; then the writer is broken and the end
+   * as before. */
   virtual int Commit(WriteScratch* scratch) = 0;
   /** The position behind what was staged so far. */
   std::uint32_t staged_end() const { return staged_end_; }
@@ -83,7 +88,8 @@ class SegmentWriter {
 
   /** From which position on an index entry is due. The append's own. */
   std::uint64_t next_index = 0;
-  /** The turn in which a batch found no room here: no later one of that turn may overtake it. The append's own. */
+  /** The turn in which a batch found no room here: no later one of that turn may overtake it. The append's
+   * own. */
   std::uint64_t full_in_turn = 0;
 
   // ---- worker threads
@@ -92,7 +98,8 @@ class SegmentWriter {
   SysError Reserve(std::uint32_t up_to);
   /** Forces all up to `end`. Barriers of one writer run one after the other. */
   SysError Force(std::uint32_t end);
-  /** Cuts the file to its records and, with `force`, forces it. Nothing may be appended from before the call on. */
+  /** Cuts the file to its records and, with `force`, forces it. Nothing may be appended from before the call
+   * on. */
   SysError Finish(bool force);
 
  protected:
@@ -115,7 +122,8 @@ class SegmentWriter {
   std::uint32_t staged_end_;
 
  private:
-  static std::shared_ptr<SegmentWriter> Make(const SegmentWriterConfig& config, FilePtr file, std::uint32_t end);
+  static std::shared_ptr<SegmentWriter> Make(const SegmentWriterConfig& config, FilePtr file,
+                                             std::uint32_t end);
 
   const FilePtr file_;
   const RecordFormat* const format_;

@@ -1,5 +1,5 @@
-// Reads windows, not single headers: an index interval of small records is one call. Long records are stepped over, a call
-// for each header.
+// Reads windows, not single headers: an index interval of small records is one call. Long records are stepped
+// over, a call for each header.
 
 #include "core/stored_walk.h"
 
@@ -17,12 +17,14 @@ namespace {
 constexpr std::int64_t kWindowBytes = 8 * 1024;
 
 /** Fills at least one header's worth. The bytes read, 0 when there are too few, −1 with errno. */
-ssize_t FillWindow(int fd, std::uint8_t* window, std::int64_t at, std::int64_t limit, std::size_t need, bool wait) {
+ssize_t FillWindow(int fd, std::uint8_t* window, std::int64_t at, std::int64_t limit, std::size_t need,
+                   bool wait) {
   const auto want = static_cast<std::size_t>(std::min(kWindowBytes, limit - at));
   ssize_t have = wait ? ReadAt(fd, window, want, at) : platform::ReadCached(fd, window, want, at);
   if (have > 0 && static_cast<std::size_t>(have) < need && !wait) {
     // The header goes over the edge of what is cached.
-    const ssize_t rest = platform::ReadCached(fd, window + have, want - static_cast<std::size_t>(have), at + have);
+    const ssize_t rest =
+        platform::ReadCached(fd, window + have, want - static_cast<std::size_t>(have), at + have);
     if (rest < 0) return rest;
     have += rest;
   }
@@ -31,8 +33,8 @@ ssize_t FillWindow(int fd, std::uint8_t* window, std::int64_t at, std::int64_t l
 
 }  // namespace
 
-WalkResult WalkStored(int fd, const RecordFormat& format, std::int64_t from, std::uint64_t records, std::int64_t limit,
-                      bool wait) {
+WalkResult WalkStored(int fd, const RecordFormat& format, std::int64_t from, std::uint64_t records,
+                      std::int64_t limit, bool wait) {
   std::uint8_t window[kWindowBytes];
   std::int64_t window_from = from;
   std::int64_t window_bytes = 0;

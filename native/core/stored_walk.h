@@ -1,4 +1,5 @@
-// From record to record in a stored segment, by the length prefixes: how a reader gets from an index entry to its offset.
+// From record to record in a stored segment, by the length prefixes: how a reader gets from an index entry to
+// its offset.
 #pragma once
 
 #include <sys/types.h>
@@ -24,8 +25,9 @@ struct WalkResult {
   std::int64_t position;  // With kFound: behind the last of the records.
 };
 
-/** Walks over `records` records from `from`, never beyond `limit`. With `wait` false it never waits for a disk. */
-WalkResult WalkStored(int fd, const RecordFormat& format, std::int64_t from, std::uint64_t records, std::int64_t limit,
-                      bool wait);
+/** Walks over `records` records from `from`, never beyond `limit`. With `wait` false it never waits for a
+ * disk. */
+WalkResult WalkStored(int fd, const RecordFormat& format, std::int64_t from, std::uint64_t records,
+                      std::int64_t limit, bool wait);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// A joinable thread that reports when it cannot be started. std::thread would throw there, and exceptions are off: a process
-// at its limit of threads would be aborted instead of working with the threads it has.
+// A joinable thread that reports when it cannot be started. std::thread would throw there, and exceptions are
+// off: a process at its limit of threads would be aborted instead of working with the threads it has.
 #pragma once
 
 #include <pthread.h>
@@ -25,7 +25,8 @@ class Thread {
   /** False when the system has no thread for us. */
   bool Start(std::function<void()> body) {
     auto owned = std::make_unique<std::function<void()>>(std::move(body));
-    // Signals meant for the program around us stay with its own threads. Those that a thread raises itself must stay open.
+    // Signals meant for the program around us stay with its own threads. Those that a thread raises itself
+    // must stay open.
     sigset_t blocked, before;
     sigfillset(&blocked);
     for (int fault : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&blocked, fault);

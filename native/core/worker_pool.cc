@@ -1,5 +1,5 @@
-// Whatever a job or a completion holds (files, mappings) is released outside the lock: letting go of the last reference to
-// a file can take long.
+// Whatever a job or a completion holds (files, mappings) is released outside the lock: letting go of the last
+// reference to a file can take long.
 
 #include "core/worker_pool.h"
 

@@ -1,5 +1,5 @@
-// Threads of the addon's own, started when first needed. Separate pools for barriers, reads and maintenance, so that none
-// starves another, and never libuv's pool, which belongs to the program around us.
+// Threads of the addon's own, started when first needed. Separate pools for barriers, reads and maintenance,
+// so that none starves another, and never libuv's pool, which belongs to the program around us.
 #pragma once
 
 #include <condition_variable>
@@ -39,7 +39,8 @@ class WorkerPool {
   bool stopping_ = false;
 };
 
-/** Results on their way back to the loop thread. `wake` is called (from any thread) when the queue stops being empty. */
+/** Results on their way back to the loop thread. `wake` is called (from any thread) when the queue stops
+ * being empty. */
 class CompletionQueue {
  public:
   explicit CompletionQueue(std::function<void()> wake) : wake_(std::move(wake)) {}

@@ -1,5 +1,5 @@
-// Segment writers by number, for the append table. A number is a slot below a generation, so that one that is kept too long
-// never reaches the next writer of its slot. Loop thread only.
+// Segment writers by number, for the append table. A number is a slot below a generation, so that one that is
+// kept too long never reaches the next writer of its slot. Loop thread only.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,8 @@ class WriterRegistry {
  private:
   static constexpr std::uint32_t kSlotBits = 20;
   static constexpr std::uint32_t kSlotMask = (1u << kSlotBits) - 1;
-  static constexpr std::uint32_t kGenerationMask = (1u << (31 - kSlotBits)) - 1;  // The number stays positive.
+  static constexpr std::uint32_t kGenerationMask =
+      (1u << (31 - kSlotBits)) - 1;  // The number stays positive.
   static constexpr std::int32_t kNone = -1;
 
   struct Entry {

@@ -1,7 +1,7 @@
-// Life and death of an environment's pools. The order at the end is what matters: first the pools (jobs that have not begun
-// are dropped, running ones are waited for, so none of them touches a buffer or a handle that is gone), then the handle that
-// brings results back, and only then is the environment told that we are done. A promise whose job was dropped is never
-// settled: nobody is left to see it.
+// Life and death of an environment's pools. The order at the end is what matters: first the pools (jobs that
+// have not begun are dropped, running ones are waited for, so none of them touches a buffer or a handle that
+// is gone), then the handle that brings results back, and only then is the environment told that we are done.
+// A promise whose job was dropped is never settled: nobody is left to see it.
 
 #include "wrap/env.h"
 
@@ -11,6 +11,7 @@
 namespace millrace {
 
 EnvData::EnvData(Napi::Env env) : env_(env), storage_(std::make_shared<StorageEnv>()) {
+  storage_->env_data = this;
   napi_get_uv_event_loop(env_, &loop_);
   async_ = new uv_async_t;
   uv_async_init(loop_, async_, OnWake);
@@ -23,7 +24,7 @@ EnvData::EnvData(Napi::Env env) : env_(env), storage_(std::make_shared<StorageEn
   napi_add_async_cleanup_hook(env_, OnCleanup, this, &cleanup_);
 }
 
-EnvData::~EnvData() = default;
+EnvData::~EnvData() { storage_->env_data = nullptr; }
 
 EnvData* EnvData::Get(napi_env env) {
   void* data = nullptr;
@@ -46,7 +47,8 @@ void EnvData::OnWake(uv_async_t* handle) {
   napi_open_handle_scope(self->env_, &handles);
   napi_value resource;
   napi_create_object(self->env_, &resource);
-  // Without a callback scope the promises would be settled, but what waits for them would run only after the next event.
+  // Without a callback scope the promises would be settled, but what waits for them would run only after the
+  // next event.
   napi_callback_scope scope = nullptr;
   napi_open_callback_scope(self->env_, resource, self->context_, &scope);
   self->completions_->Drain();
@@ -57,6 +59,8 @@ void EnvData::OnWake(uv_async_t* handle) {
 void EnvData::OnCleanup(napi_async_cleanup_hook_handle, void* data) {
   auto* self = static_cast<EnvData*>(data);
   self->going_ = true;
+  self->storage_->env_data = nullptr;
+  self->storage_->populator.Stop();
   self->barriers_.Stop();
   self->reads_.Stop();
   self->maintenance_.Stop();
@@ -71,7 +75,8 @@ void EnvData::OnCleanup(napi_async_cleanup_hook_handle, void* data) {
 
 void InitEnv(Napi::Env env) {
   napi_set_instance_data(
-      env, new EnvData(env), [](napi_env, void* data, void*) { delete static_cast<EnvData*>(data); }, nullptr);
+      env, new EnvData(env), [](napi_env, void* data, void*) { delete static_cast<EnvData*>(data); },
+      nullptr);
 }
 
 }  // namespace millrace

@@ -1,5 +1,6 @@
-// What the addon keeps for one JavaScript environment (the main thread or one worker_thread): its pools and the queue by
-// which results come back. It lives from the module's load until the environment's cleanup, which stops the pools first.
+// What the addon keeps for one JavaScript environment (the main thread or one worker_thread): its pools and
+// the queue by which results come back. It lives from the module's load until the environment's cleanup,
+// which stops the pools first.
 #pragma once
 
 #include <napi.h>
@@ -27,7 +28,8 @@ class EnvData {
   CompletionQueue& completions() { return *completions_; }
   const std::shared_ptr<StorageEnv>& storage() const { return storage_; }
 
-  /** Called on the loop thread: an operation is under way, the process stays alive for it. Balanced by OperationDone. */
+  /** Called on the loop thread: an operation is under way, the process stays alive for it. Balanced by
+   * OperationDone. */
   void OperationBegun();
   void OperationDone();
   /** The environment is being torn down: nothing may call into JavaScript any more. Loop thread only. */

@@ -1,9 +1,31 @@
-// What the storage exports keep for one environment. Shared with the objects they made, so that one that is collected after
-// the environment's data still finds it.
+// What the storage exports keep for one environment. Shared with the objects they made, so that one that is
+// collected after the environment's data still finds it.
 #pragma once
+
+#include <napi.h>
+
+#include <vector>
+
+#include "core/append.h"
+#include "core/populator.h"
 
 namespace millrace {
 
-struct StorageEnv {};
+class EnvData;
+
+struct StorageEnv {
+  /** Null once the environment goes. */
+  EnvData* env_data = nullptr;
+  Appender appender;
+  /** The append's sources, kept so that a call allocates nothing. */
+  std::vector<Source> sources;
+  napi_ref file_class = nullptr;
+  napi_ref writer_class = nullptr;
+  napi_ref lock_class = nullptr;
+  /** Only while an object is made here: JavaScript cannot make one through `constructor`. */
+  bool constructing = false;
+  /** Last, so that it stops before what its targets belong to. */
+  Populator populator;
+};
 
 }  // namespace millrace
