@@ -222,7 +222,8 @@ export class PartitionWriter<Log extends AppendTarget = AppendTarget> implements
     let room = log.room();
     let bytes = 0;
     let taken = 0;
-    while (taken < box.size && !turn.full) {
+    // What a listener offers while it is refused comes in the next round, so that a stubborn one cannot hold this one.
+    for (let left = box.size; left > 0 && !turn.full; left--) {
       const i = box.slot(taken);
       const size = box.sizes[i] as number;
       if (taken > 0 && bytes + size > budget) break;

@@ -141,16 +141,19 @@ export class Scheduler {
       if (turn.rows > before) {
         this.#owners[owners] = writer;
         this.#rows[owners++] = turn.rows - before;
+      } else if (writer.runnable && !writer.inReady) {
+        this.#append(writer);
       }
-      if (writer.runnable && !writer.inReady) this.#append(writer);
     }
     if (owners === 0) return bytes;
     turn.run();
     let row = 0;
     for (let i = 0; i < owners; i++) {
+      const writer = this.#owners[i] as ReadyWriter;
       const rows = this.#rows[i] as number;
-      (this.#owners[i] as ReadyWriter).settle(turn, row, rows);
+      writer.settle(turn, row, rows);
       row += rows;
+      if (writer.runnable && !writer.inReady) this.#append(writer);
     }
     return bytes;
   }

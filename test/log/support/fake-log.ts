@@ -4,7 +4,6 @@
 import type { AppendTable, AppendTarget } from "../../../src/log/append-target.js";
 import { MillraceError } from "../../../src/model/errors.js";
 import { type Offset, offset } from "../../../src/model/ids.js";
-import { invariant } from "../../../src/model/invariant.js";
 import { AppendStatus } from "../../../src/native/binding.js";
 import { payloadsOf } from "./regions.js";
 
@@ -89,6 +88,8 @@ export class FakeLog implements AppendTarget {
   makingRoom: Pending<void> | undefined;
   spanning: Pending<Offset> | undefined;
   upkeeping: Pending<void> | undefined;
+  /** What the writer did that it must not. */
+  readonly broken: string[] = [];
   /** How many barriers were begun. */
   barriers = 0;
   #free: number;
@@ -112,10 +113,10 @@ export class FakeLog implements AppendTarget {
   }
   written(regionBytes: number, records: number): void {
     this.#free -= this.storedBytes(regionBytes, records);
-    if (this.#free < 0) throw new Error("a batch was written that does not fit");
+    this.#mustNot(this.#free < 0, "a batch was written that does not fit");
   }
   addTo(turn: FakeTurn, source: Uint8Array, from: number, bytes: number, records: number): number {
-    if (this.makingRoom || this.spanning) throw new Error("a batch overtakes what waits for room");
+    this.#mustNot(this.makingRoom || this.spanning, "a batch overtakes what waits for room");
     return turn.add(this, source.subarray(from, from + bytes), records);
   }
   accept(turn: FakeTurn, row: number): Offset {
@@ -126,8 +127,8 @@ export class FakeLog implements AppendTarget {
     return base;
   }
   makeRoom(stored: number): Promise<void> {
-    if (this.makingRoom || this.spanning || this.upkeeping) throw new Error("makeRoom beside other work");
-    if (stored > this.segmentBytes) throw new Error("that does not fit a segment");
+    this.#mustNot(this.makingRoom || this.spanning || this.upkeeping, "makeRoom beside other work");
+    this.#mustNot(stored > this.segmentBytes, "that does not fit a segment");
     this.makingRoom = new Pending(() => {
       this.makingRoom = undefined;
       this.#free = this.segmentBytes;
@@ -135,12 +136,12 @@ export class FakeLog implements AppendTarget {
     return this.makingRoom.promise;
   }
   appendSpanning(source: Uint8Array, from: number, bytes: number, records: number): Promise<Offset> {
-    if (this.makingRoom || this.spanning || this.upkeeping) throw new Error("appendSpanning beside other work");
+    this.#mustNot(this.makingRoom || this.spanning || this.upkeeping, "appendSpanning beside other work");
     const bytesThen = Buffer.from(source.subarray(from, from + bytes));
     this.spanning = new Pending(() => {
       this.spanning = undefined;
       const same = bytesThen.equals(source.subarray(from, from + bytes));
-      invariant(same, "the memory of a spanning batch is left alone until it is written");
+      this.#mustNot(!same, "the memory of a spanning batch is left alone until it is written");
       const payloads = payloadsOf(bytesThen, records);
       if (payloads === undefined) throw new MillraceError("CORRUPT_REQUEST", "no records");
       const base = this.logEndOffset;
@@ -151,7 +152,7 @@ export class FakeLog implements AppendTarget {
     return this.spanning.promise;
   }
   force(): Promise<Offset> {
-    if (this.barrier) throw new Error("two barriers at a time");
+    this.#mustNot(this.barrier, "two barriers at a time");
     if (this.poisoned) return Promise.reject(this.poisoned);
     this.barriers++;
     const end = this.logEndOffset;
@@ -164,7 +165,7 @@ export class FakeLog implements AppendTarget {
     return this.barrier.promise;
   }
   upkeep(): Promise<void> {
-    if (this.makingRoom || this.spanning || this.upkeeping) throw new Error("upkeep beside other work");
+    this.#mustNot(this.makingRoom || this.spanning || this.upkeeping, "upkeep beside other work");
     this.needsUpkeep = false;
     if (!this.options.slowUpkeep) return Promise.resolve();
     this.upkeeping = new Pending(() => {
@@ -191,8 +192,14 @@ export class FakeLog implements AppendTarget {
     this.spanning = undefined;
     pending?.reject(new MillraceError("LOG_FULL", "no room"));
   }
+  /** The writer may take a failure for the disk's, so it is kept for the test to look at. */
+  #mustNot(wrong: unknown, what: string): void {
+    if (!wrong) return;
+    this.broken.push(what);
+    throw new Error(what);
+  }
   async close(): Promise<void> {
-    if (this.makingRoom || this.spanning || this.upkeeping || this.barrier) throw new Error("closed beside other work");
+    this.#mustNot(this.makingRoom || this.spanning || this.upkeeping || this.barrier, "closed beside other work");
     if (this.poisoned === undefined) this.durableOffset = this.logEndOffset;
     this.closed = true;
   }

@@ -43,7 +43,7 @@ export class WriterPlay implements AppendListener {
   readonly scheduler: Scheduler;
   readonly writer: PartitionWriter<FakeLog>;
   readonly batches: Batch[] = [];
-  readonly queuedMax = 700;
+  readonly queuedMax = 600;
   /** The log end that readers were last told of. */
   published = 0;
   forces = 0;
@@ -63,7 +63,7 @@ export class WriterPlay implements AppendListener {
       () => this.#clock++,
     );
     this.scheduler.onWork = () => undefined;
-    const policy = { visibility, mailboxBytes: 900, flushEveryRecords: 7, flushEveryMs: 1000 };
+    const policy = { visibility, mailboxBytes: 1500, flushEveryRecords: 7, flushEveryMs: 1000 };
     this.writer = new PartitionWriter(this.log, this.scheduler, policy, this.timers);
     this.writer.onPublished = (writer) => {
       expect(writer.highWatermark).toBeLessThanOrEqual(writer.logEndOffset);
