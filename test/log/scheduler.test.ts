@@ -6,21 +6,12 @@ import { PartitionWriter } from "../../src/log/partition-writer.js";
 import { Scheduler } from "../../src/log/scheduler.js";
 import { AckPolicy } from "../../src/model/ack-policy.js";
 import { ErrorCodes } from "../../src/model/error-codes.js";
+import { Answers } from "./support/answers.js";
 import { FakeLog, FakeTurn, settle } from "./support/fake-log.js";
 import { FakeTimers } from "./support/fake-timers.js";
 import { region } from "./support/regions.js";
 
 const MiB = 1024 * 1024;
-
-class Answers implements AppendListener {
-  readonly all: { token: number; error: number; base: number }[] = [];
-  appended(token: number, error: number, base: number): void {
-    this.all.push({ token, error, base });
-  }
-  of(error: number): number[] {
-    return this.all.filter((answer) => answer.error === error).map(({ token }) => token);
-  }
-}
 
 function setUp(options: { rows?: number; turnBytes?: number; queuedBytesMax?: number; now?: () => number } = {}) {
   const turn = new FakeTurn(options.rows ?? 100);
