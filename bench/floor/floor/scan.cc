@@ -1,4 +1,5 @@
-// floor scan: reads a segment in pieces and checks every record: the least that a recovery has to do.
+// floor scan: reads a segment in pieces and checks every record: the least that a recovery has to do. With --cold it does first what a
+// recovery does that trusts the disk alone: forces the file and drops its cached pages.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -17,6 +18,7 @@ int RunScan(Args& args) {
   const std::string path = args.Text("--path", "");
   const bool sums = args.Choice("--format", "crc32c", "crc32c plain") == "crc32c";
   const auto piece = static_cast<uint64_t>(args.Number("--piece", 256 << 10, 4096, 64 << 20));
+  const bool cold = args.Has("--cold");
   args.Finish();
 
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -29,6 +31,7 @@ int RunScan(Args& args) {
   bool ended = false;
   const CpuTime cpu_before = CpuTime::OfThisProcess();
   const uint64_t begin = NowNs();
+  if (cold && (fsync(fd) != 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0)) Die("cannot drop pages");
   while (!ended) {
     const ssize_t n =
         pread(fd, buffer.data() + held, buffer.size() - held, static_cast<off_t>(position + held));

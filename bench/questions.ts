@@ -1,0 +1,20 @@
+// All questions, in the order in which they are asked: from the addon outwards.
+
+import { append } from "./append.js";
+import { fetchQuestion } from "./fetch.js";
+import { forced } from "./forced.js";
+import type { Question } from "./lib/question.js";
+import { produceConnections } from "./produce-connections.js";
+import { producePipelined } from "./produce-pipelined.js";
+import { recovery } from "./recovery.js";
+import { start } from "./start.js";
+
+export const questions: readonly Question[] = [
+  append,
+  producePipelined,
+  produceConnections,
+  fetchQuestion,
+  forced,
+  recovery,
+  start,
+];
