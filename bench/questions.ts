@@ -8,9 +8,11 @@ import { produceConnections } from "./produce-connections.js";
 import { producePipelined } from "./produce-pipelined.js";
 import { recovery } from "./recovery.js";
 import { start } from "./start.js";
+import { writer } from "./writer.js";
 
 export const questions: readonly Question[] = [
   append,
+  writer,
   producePipelined,
   produceConnections,
   fetchQuestion,
