@@ -15,6 +15,7 @@ import { brokerOptions, serverOptions } from "./settings/options.js";
 import { type Resolved, resolve } from "./settings/resolve.js";
 import { fromDocument } from "./settings/sources.js";
 import { openSidePort, type SidePort } from "./side-port.js";
+import { type BrokerStatistics, statisticsOf } from "./statistics.js";
 import { packageVersion } from "./version.js";
 
 /** A broker that takes connections. */
@@ -26,6 +27,8 @@ export interface RunningBroker {
   /** The side port, unless it is off. */
   readonly opsPort: number | undefined;
   readonly version: string;
+  /** What it has counted since it started. */
+  statistics(): BrokerStatistics;
   /**
    * Takes nothing new, answers and forces everything taken before, closes the log. Resolves to false when a partition could
    * not be closed cleanly (it had failed before). A second call returns the same promise.
@@ -80,7 +83,7 @@ export async function startResolved(resolved: Resolved, log: OperatorLog): Promi
     }
     ownsDataDir = false;
     state.broker = await Broker.open(options, dataDir, { clock: systemClock, timers: systemTimers, log });
-    state.server = new Server(state.broker, serverOptions(resolved, descriptors, version));
+    state.server = new Server(state.broker, serverOptions(resolved, descriptors, version), log);
     await state.server
       .listen()
       .catch((cause: unknown) => listenFailed("host", "port", settings.host, settings.port, cause));
@@ -107,6 +110,7 @@ export async function startResolved(resolved: Resolved, log: OperatorLog): Promi
     socketPath: settings["socket.path"],
     opsPort: sidePort?.port,
     version,
+    statistics: () => statisticsOf(broker, server),
     stop: () => {
       stopped ??= stop();
       return stopped;

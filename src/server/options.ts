@@ -14,6 +14,8 @@ export interface ServerOptions {
   readonly writeStallMs: number;
   readonly idleMs: number | undefined;
   readonly zeroCopy: boolean;
+  /** How long a stop waits until what is queued was sent. */
+  readonly stopSendMs: number;
   /** What HELLO says of this broker. */
   readonly brokerName: string;
   readonly brokerVersion: string;

@@ -4,8 +4,11 @@
 
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import type { Broker } from "../broker/broker.js";
+import type { OperatorLog } from "../broker/options.js";
 import type { AppendListener } from "../log/append-listener.js";
+import { systemTimers } from "../model/clock.js";
 import { type ErrorCode, ErrorCodes } from "../model/error-codes.js";
 import {
   ARENA_TURN_BYTES,
@@ -18,6 +21,7 @@ import {
   TURN_BYTES_OUT,
 } from "../model/limits.js";
 import {
+  CloseReason,
   FRAME_COLUMNS,
   FrameColumn,
   type NativeSelector,
@@ -59,6 +63,7 @@ export class Server implements AppendListener {
   constructor(
     private readonly broker: Broker,
     private readonly options: ServerOptions,
+    private readonly log: OperatorLog,
   ) {
     const arena = new Uint8Array(options.maxFrameBytes + LENGTH_BYTES + ARENA_TURN_BYTES);
     this.requests = new Requests(arena, this.slots, broker, this);
@@ -123,7 +128,9 @@ export class Server implements AppendListener {
     await this.broker.drain();
     // What the barriers settled is answered here at the latest: `finish` sends what is queued and reads nothing more.
     await this.allAnswered();
-    await this.selector.finish(STOP_LINGER_MS);
+    const finished = this.selector.finish(STOP_LINGER_MS);
+    // A peer that takes nothing must not keep the log from being closed in time.
+    await Promise.race([finished, setTimeout(this.options.stopSendMs, undefined, { ref: false })]);
     this.destroy();
   }
 
@@ -170,7 +177,10 @@ export class Server implements AppendListener {
       this.requests.take(session, table[at + FrameColumn.OFFSET], table[at + FrameColumn.LENGTH]);
     }
     // After the frames: what a peer sent before it went away is carried out.
-    for (let i = 0; i < closed; i++) this.close(this.closed[i * 2]);
+    for (let i = 0; i < closed; i++) {
+      this.close(this.closed[i * 2]);
+      this.tellOfClose(this.closed[i * 2 + 1]);
+    }
     this.finishTurn();
   }
 
@@ -215,10 +225,10 @@ export class Server implements AppendListener {
   private putOff(session: Session): void {
     if (session.putOff) return;
     session.putOff = true;
-    setTimeout(() => {
+    systemTimers.after(PUT_OFF_MS, () => {
       session.putOff = false;
       this.settled(session.connection);
-    }, PUT_OFF_MS).unref();
+    });
   }
 
   private open(connection: number): void {
@@ -232,6 +242,18 @@ export class Server implements AppendListener {
     if (session === undefined || session.connection !== connection) return;
     this.sessions[connection & SLOT_MASK] = undefined;
     this.slots.abandon(session);
+  }
+
+  /** Most ends are a peer's own business. These are ours. */
+  private tellOfClose(reason: number): void {
+    if (reason === CloseReason.FILE_SHORT) {
+      this.log.error(
+        { kind: "fetch.file-short" },
+        "a segment ended before what it was to send: somebody else has cut it",
+      );
+    } else if (reason === CloseReason.FILE_ERROR) {
+      this.log.error({ kind: "fetch.file-error" }, "a segment could not be read while it was being sent");
+    }
   }
 
   private async allAnswered(): Promise<void> {

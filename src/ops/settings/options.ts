@@ -53,6 +53,8 @@ export function serverOptions(resolved: Resolved, descriptors: DescriptorPlan, v
     writeStallMs: settings["connection.write.stall.ms"],
     idleMs: settings["connection.idle.ms"],
     zeroCopy: settings["fetch.mode"] === "ZERO_COPY",
+    // The other half is for forcing and closing the log.
+    stopSendMs: settings["stop.timeout.ms"] / 2,
     brokerName: "millrace",
     brokerVersion: version,
   };

@@ -1,0 +1,60 @@
+// What a broker has counted since it started, by name. Read when somebody asks, kept nowhere.
+
+import type { Broker } from "../broker/broker.js";
+import { Count } from "../broker/counters.js";
+import { ERROR_ROWS, type ErrorName } from "../model/error-codes.js";
+import { SelectorCounter } from "../native/binding.js";
+import type { Server } from "../server/server.js";
+
+export interface BrokerStatistics {
+  readonly produceRequests: number;
+  readonly produceRecords: number;
+  readonly produceBytes: number;
+  readonly fetchRequests: number;
+  readonly fetchBytes: number;
+  readonly metadataRequests: number;
+  /** Fetches that had to read an index or open a file first. */
+  readonly fetchLoads: number;
+  /** Requests that failed, by how. */
+  readonly errors: Readonly<Record<Exclude<ErrorName, "NONE">, number>>;
+  readonly connections: number;
+  readonly connectionsAccepted: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  /** Bytes of requests and answers that wait in memory. */
+  readonly queuedBytes: number;
+  readonly sendfileCalls: number;
+  readonly sendfileBytes: number;
+  /** Bytes of records that were read into memory and sent from there. */
+  readonly heapBytes: number;
+  /** Slices whose pages had to be read from the disk first. */
+  readonly coldReads: number;
+}
+
+export function statisticsOf(broker: Broker, server: Server): BrokerStatistics {
+  const { values, errors } = broker.counters;
+  const sockets = server.counters;
+  const failed = ERROR_ROWS.filter(({ name }) => name !== "NONE").map(({ code, name }) => [name, errors[code]]);
+  return {
+    produceRequests: values[Count.PRODUCE_REQUESTS],
+    produceRecords: values[Count.PRODUCE_RECORDS],
+    produceBytes: values[Count.PRODUCE_BYTES],
+    fetchRequests: values[Count.FETCH_REQUESTS],
+    fetchBytes: values[Count.FETCH_BYTES],
+    metadataRequests: values[Count.METADATA_REQUESTS],
+    fetchLoads: values[Count.FETCH_LOADS],
+    errors: Object.fromEntries(failed) as BrokerStatistics["errors"],
+    connections: sockets[SelectorCounter.CONNECTIONS],
+    connectionsAccepted: sockets[SelectorCounter.ACCEPTED],
+    bytesIn: sockets[SelectorCounter.BYTES_IN],
+    bytesOut: sockets[SelectorCounter.BYTES_OUT],
+    queuedBytes:
+      sockets[SelectorCounter.EXTERNAL_QUEUED_BYTES] +
+      sockets[SelectorCounter.GATHERED_BYTES] +
+      sockets[SelectorCounter.OUTPUT_BYTES],
+    sendfileCalls: sockets[SelectorCounter.SENDFILE_CALLS],
+    sendfileBytes: sockets[SelectorCounter.SENDFILE_BYTES],
+    heapBytes: sockets[SelectorCounter.HEAP_BYTES],
+    coldReads: sockets[SelectorCounter.COLD_READS],
+  };
+}
