@@ -83,6 +83,9 @@ export const PUT_OFF_MS = 10;
 /** After the last answer of a stopping broker its sockets are read for so long, so that no unread byte turns the close into a reset. */
 export const STOP_LINGER_MS = 1_000;
 
+/** The same signal again within so long is no second wish: a terminal sends ^C to the whole group, and npm passes its own on. */
+export const SIGNAL_ECHO_MS = 500;
+
 /** Files of sealed segments that may stay open at the least, so that readers of old data do not open one for each fetch. */
 export const SEALED_FILES_MIN = 64;
 /** And at the most: looking for the one to close goes through all of them. */
@@ -128,3 +131,27 @@ export const RESERVE_WINDOW_MAX = 64 * 1024 * 1024;
 export const CHECKPOINT_INTERVAL_MS = 1_000;
 /** Epochs that a partition remembers: what fits one slot of the checkpoint. Older ones are merged, never forgotten. */
 export const EPOCHS_MAX = 300;
+
+/** What `millrace produce` has on its way: enough for a barrier of tens of milliseconds at gigabytes per second, and no more. */
+export const PRODUCE_IN_FLIGHT_BYTES = 16 * 1024 * 1024;
+/** The same in requests: half of the 1024 that a broker takes from one connection before it stops reading it. */
+export const PRODUCE_IN_FLIGHT_REQUESTS = 512;
+
+/** Where the embedded log lays out what is appended in one iteration of the loop: a native call's worth, below the L2 cache. */
+export const EMBEDDED_REGION_BYTES = 1024 * 1024;
+/** What of it may wait in the writer for room on the disk; the rest waits in the program's own memory. */
+export const EMBEDDED_WAITING_BYTES = 4 * 1024 * 1024;
+/** A batch of the embedded log: it is laid out in one piece of memory. */
+export const EMBEDDED_BATCH_BYTES_MAX = 256 * 1024 * 1024;
+/** Batches of one native call of the embedded log, which has one partition. */
+export const EMBEDDED_TURN_ROWS = 1024;
+/** What a read of the embedded log brings by default: the hop to a reading thread is then lost in it. */
+export const EMBEDDED_READ_BYTES = 1024 * 1024;
+/** Offset indexes of sealed segments that an embedded log keeps in memory: those of a few GiB of log at the default interval. */
+export const EMBEDDED_INDEX_CACHE_BYTES = 16 * 1024 * 1024;
+/** Sealed segments that an embedded log keeps open. */
+export const EMBEDDED_SEALED_FILES = 32;
+/** Pages populated ahead of an embedded log's writer. */
+export const EMBEDDED_POPULATE_BYTES = 64 * 1024 * 1024;
+/** How often an embedded log with retention looks for segments to remove. */
+export const EMBEDDED_RETENTION_CHECK_MS = 30_000;

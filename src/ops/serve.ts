@@ -1,6 +1,7 @@
 // The broker as a program: command line, one line on stdout when it is ready, signals, exit codes.
 
 import { MillraceError } from "../model/errors.js";
+import { SIGNAL_ECHO_MS } from "../model/limits.js";
 import type { Log } from "./log.js";
 import { openLog } from "./log.js";
 import { helpText, printConfig } from "./settings/print.js";
@@ -101,11 +102,16 @@ class StopSignals {
 
   constructor(private readonly log: Log) {
     this.first = new Promise((resolve) => {
-      let seen = 0;
+      let seen: { signal: NodeJS.Signals; at: number } | undefined;
       for (const signal of ["SIGTERM", "SIGINT"] as const) {
         process.on(signal, () => {
-          if (++seen === 1) resolve(signal);
-          else this.giveUp(`a second signal, ${signal}`);
+          const at = performance.now();
+          if (seen === undefined) {
+            seen = { signal, at };
+            resolve(signal);
+          } else if (signal !== seen.signal || at - seen.at > SIGNAL_ECHO_MS) {
+            this.giveUp(`a second signal, ${signal}`);
+          }
         });
       }
     });
