@@ -26,7 +26,7 @@ export function bundleStamp() {
 
 export async function buildBundles() {
   const there = Object.entries(entries).filter(([, source]) => existsSync(join(root, source)));
-  const missing = Object.entries(entries).filter((entry) => !there.includes(entry));
+  const missing = Object.entries(entries).filter(([, source]) => !existsSync(join(root, source)));
   for (const [, source] of missing) process.stderr.write(`millrace: ${source} is not written yet; left out\n`);
   await Promise.all([bundle(Object.fromEntries(there)), emitTypes()]);
 }
