@@ -10,6 +10,6 @@ export interface RecoveryReport {
   readonly tornBytes: number;
   readonly tornFiles: readonly string[];
   readonly indexesRebuilt: number;
-  /** Whether the epoch went up: records were cut, or may have been lost with a power cut that leaves no trace. */
+  /** The epoch went up: records were cut, or may have been lost with a power cut, which leaves no trace of what it takes. */
   readonly epochRaised: boolean;
 }

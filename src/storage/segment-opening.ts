@@ -1,0 +1,67 @@
+// Opens the last segment for writing, and gives a prepared one its name.
+//
+// What a crash leaves:
+// - opened and nothing written: on MAPPED a file of full size whose `.index`, if it is still there, does not match that size
+//   and so counts for nothing; recovery scans it. On FILE_CHANNEL the file is as it was and its `.index` still true.
+// - after the rename of a prepared segment: see forcer.ts.
+
+import { join } from "node:path";
+import { invariant } from "../model/invariant.js";
+import { type NativeSegmentWriter, native, SegmentModeId } from "../native/binding.js";
+import { roomFailure } from "./damage.js";
+import type { NextSegment, NextSegments } from "./next-segments.js";
+import type { OffsetIndex } from "./offset-index.js";
+import type { PartitionState } from "./partition-state.js";
+import { reserveTarget } from "./reserve-window.js";
+import type { Segment } from "./segment.js";
+import { logName } from "./segment-name.js";
+import { bringIn, indexPathOf } from "./segment-store.js";
+import { takeRoom, takeWantedOrNeeded } from "./take-room.js";
+
+/** The last segment after a start. Its index is in memory and its own afterwards, not the cache's. Rejects LOG_FULL or STORAGE_FAILURE. */
+export async function openForWriting(
+  state: PartitionState,
+  segment: Segment,
+  needed: number,
+): Promise<{ readonly writer: NativeSegmentWriter; readonly index: OffsetIndex }> {
+  const { options, deps, format } = state;
+  if (segment.index === undefined) await bringIn(state, segment);
+  // Taken before anything else is awaited: the cache may let it go at any time.
+  const { index } = segment;
+  invariant(index !== undefined, "an index that was brought in is there");
+  const end = segment.bytes;
+  const open = (reserve: number): Promise<NativeSegmentWriter> =>
+    takeRoom(state, reserve - end, () =>
+      native.openSegmentWriter({
+        path: segment.path,
+        mode: SegmentModeId[options.mode],
+        format: format.id,
+        capacity: options.segmentBytes,
+        indexIntervalBytes: options.indexIntervalBytes,
+        reserve,
+        end,
+      }),
+    );
+  const writer = await takeWantedOrNeeded(reserveTarget(end, needed, options.segmentBytes), end + needed, open);
+  deps.indexCache.forget(segment);
+  deps.files.forget(segment);
+  segment.indexed = false;
+  await native.unlinkFile(indexPathOf(segment)).catch(() => undefined);
+  return { writer, index };
+}
+
+/** Gives a prepared segment its name. Rejects STORAGE_FAILURE; the segment is gone then. */
+export async function startNext(
+  state: PartitionState,
+  next: NextSegment,
+  baseOffset: number,
+  segments: NextSegments,
+): Promise<void> {
+  try {
+    await next.writer.rename(join(state.dir, logName(baseOffset)));
+  } catch (cause) {
+    await segments.discard(next);
+    throw roomFailure(state.dir, cause);
+  }
+  state.directoryDirty = true;
+}
