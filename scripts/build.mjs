@@ -1,7 +1,7 @@
 // Bundles src/ into dist/ by esbuild: four entries that share chunks. Packages stay outside and are loaded from node_modules.
 // The types for users of the package come from tsc, without checking: `npm run check` checks.
 
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { root, run } from "./lib/run.mjs";
@@ -13,7 +13,6 @@ const entries = {
   index: "src/index.ts",
   client: "src/client/index.ts",
 };
-const typeEntries = ["index", "client"];
 const executable = "cli.js";
 
 export const bundleFiles = Object.keys(entries).map((name) => join(root, "dist", `${name}.js`));
@@ -25,18 +24,15 @@ export function bundleStamp() {
 }
 
 export async function buildBundles() {
-  const there = Object.entries(entries).filter(([, source]) => existsSync(join(root, source)));
-  const missing = Object.entries(entries).filter(([, source]) => !existsSync(join(root, source)));
-  for (const [, source] of missing) process.stderr.write(`millrace: ${source} is not written yet; left out\n`);
-  await Promise.all([bundle(Object.fromEntries(there)), emitTypes()]);
+  await Promise.all([bundle(), emitTypes()]);
 }
 
-async function bundle(entryPoints) {
+async function bundle() {
   const esbuild = await import("esbuild");
   const dist = join(root, "dist");
   const result = await esbuild.build({
     absWorkingDir: root,
-    entryPoints,
+    entryPoints: entries,
     outdir: dist,
     bundle: true,
     splitting: true,
@@ -65,25 +61,13 @@ const isEntry = (path) => bundleFiles.some((file) => path === file || path === `
 function put(path, contents) {
   mkdirSync(dirname(path), { recursive: true });
   const next = `${path}.next`;
-  writeFileSync(next, withHashbang(path, contents));
+  writeFileSync(next, contents);
   if (basename(path) === executable) chmodSync(next, 0o755);
   renameSync(next, path);
 }
 
-/** The command needs a first line that names its interpreter; the source map is moved down by that line. */
-function withHashbang(path, contents) {
-  const text = () => Buffer.from(contents).toString();
-  if (basename(path) === executable) return `#!/usr/bin/env node\n${text()}`;
-  if (basename(path) === `${executable}.map`) {
-    const map = JSON.parse(text());
-    return JSON.stringify({ ...map, mappings: `;${map.mappings}` });
-  }
-  return contents;
-}
-
 async function emitTypes() {
   const outDir = join(root, "dist/types");
-  if (!typeEntries.every((name) => existsSync(join(root, entries[name])))) return;
   rmSync(outDir, { recursive: true, force: true });
   const tsc = join(root, "node_modules/typescript/bin/tsc");
   const { code, output } = await run(process.execPath, [tsc, "-p", "tsconfig.types.json"]);
