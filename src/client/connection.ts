@@ -26,7 +26,7 @@ import type { FetchAnswer, RequestTime } from "./request-queue.js";
 export interface ConnectionOptions {
   /** `host:port`, `[IPv6]:port`, or the path of a Unix socket. Default `127.0.0.1:4710`. */
   readonly broker?: string;
-  /** How long connecting may take, and then the broker's first answer, in milliseconds. Default 10 000. */
+  /** How long it may take until the connection can be used, in milliseconds. Default 10 000. */
   readonly connectTimeoutMs?: number;
   /** How long a request may wait for its answer, in milliseconds, unless it says otherwise. Default 30 000. */
   readonly requestTimeoutMs?: number;
@@ -63,12 +63,14 @@ export class Connection {
 
   /** Connects and asks the broker once what it speaks. Rejects with CONNECTION_FAILED, or as the broker refuses. */
   static async connect(options: ConnectionOptions = {}): Promise<Connection> {
-    const channel = new Channel(parseBrokerAddress(options.broker ?? DEFAULT_BROKER), options.time ?? systemTime);
+    const time = options.time ?? systemTime;
+    const channel = new Channel(parseBrokerAddress(options.broker ?? DEFAULT_BROKER), time);
     const timeoutMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
+    const deadline = time.monotonicNow() + timeoutMs;
     try {
       await channel.open(timeoutMs);
       const connection = new Connection(channel, options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS);
-      await connection.greet(timeoutMs);
+      await connection.greet(Math.max(0, deadline - time.monotonicNow()));
       return connection;
     } catch (error) {
       channel.destroy();

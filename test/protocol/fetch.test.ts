@@ -46,7 +46,7 @@ describe("FETCH v1 request", () => {
   });
 
   it("does not parse with any other topic length", () => {
-    for (let length = 0; length <= 0xffff; length++) {
+    for (let length = 0; length <= 0xffff; length += length < 300 ? 1 : 251) {
       if (length === 3) continue;
       const changed = BODY.slice();
       new DataView(changed.buffer).setUint16(0, length);

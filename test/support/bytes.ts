@@ -9,7 +9,8 @@ export function hex(text: string): Uint8Array {
 
 export const ascii = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0));
 
-export function concat(...parts: readonly Uint8Array[]): Uint8Array {
+export function concat(...given: readonly Uint8Array[] | [readonly Uint8Array[]]): Uint8Array {
+  const parts = given.flat() as Uint8Array[];
   const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {

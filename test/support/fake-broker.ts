@@ -206,7 +206,7 @@ export class FakeBroker {
     const log = this.logs.get(`${text(view, header.topicFrom, header.topicBytes)}-${header.partition}`);
     if (log === undefined) return errorAnswer(correlationId, ErrorCodes.UNKNOWN_TOPIC_OR_PARTITION);
     if (header.fetchOffset > log.length) return errorAnswer(correlationId, ErrorCodes.OFFSET_OUT_OF_RANGE);
-    const stored = storedRecords(this.format, log.slice(header.fetchOffset));
+    const stored = storedRecords(this.format, log.slice(header.fetchOffset), header.maxBytes);
     return fetchAnswer(correlationId, log.length, stored.subarray(0, header.maxBytes));
   }
 }

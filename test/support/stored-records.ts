@@ -13,11 +13,19 @@ function sum(bytes: Uint8Array): number {
   return ~crc >>> 0;
 }
 
-/** The records one after the other, as a segment has them. */
-export function storedRecords(format: RecordFormat, payloads: readonly Uint8Array[]): Uint8Array {
-  return concat(
-    ...payloads.flatMap((payload) =>
-      format === "plain" ? [int32(payload.length), payload] : [int32(payload.length), int32(sum(payload)), payload],
-    ),
-  );
+/** The records one after the other, as a segment has them; no more of them than make `bytesMax` bytes, the last one whole. */
+export function storedRecords(
+  format: RecordFormat,
+  payloads: readonly Uint8Array[],
+  bytesMax = Number.POSITIVE_INFINITY,
+): Uint8Array {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for (const payload of payloads) {
+    if (bytes >= bytesMax) break;
+    const header = format === "plain" ? [int32(payload.length)] : [int32(payload.length), int32(sum(payload))];
+    parts.push(...header, payload);
+    bytes += payload.length + 4 * header.length;
+  }
+  return concat(parts);
 }

@@ -1,0 +1,61 @@
+// How a verb ends other than well: exit codes, and what a person reads.
+
+import { MillraceError } from "../model/errors.js";
+
+export const Exit = { OK: 0, FAILED: 1, USAGE: 2 } as const;
+export type Exit = (typeof Exit)[keyof typeof Exit];
+
+/** Something that the verb was asked to do did not work. The message says what happened, and what to do if there is anything. */
+export class Failed extends Error {
+  /** Lines that follow the message. */
+  constructor(
+    message: string,
+    readonly details: readonly string[] = [],
+  ) {
+    super(message);
+  }
+}
+
+/** The command line asks for something that cannot be. */
+export class Usage extends Error {}
+
+/** The text for stderr. */
+export function failureText(error: unknown): string {
+  if (error instanceof Failed) return lines(error.message, error.details);
+  if (error instanceof Usage) return lines(error.message, ["`--help` shows how it is used"]);
+  if (error instanceof MillraceError) return lines(error.message, advice(error));
+  // A bug, or a system error that nobody expected: all there is.
+  return lines(error instanceof Error ? (error.stack ?? error.message) : String(error), []);
+}
+
+export const exitOf = (error: unknown): Exit => (error instanceof Usage ? Exit.USAGE : Exit.FAILED);
+
+function lines(first: string, rest: readonly string[]): string {
+  return [`millrace: ${first}`, ...rest.map((line) => `  ${line}`), ""].join("\n");
+}
+
+/** What to do about it. */
+function advice(error: MillraceError): string[] {
+  // A connection that is lost because of what came on it: the cause says more.
+  if (error.cause instanceof MillraceError) return advice(error.cause);
+  switch (error.code) {
+    case "CONNECTION_FAILED":
+      return [
+        "is a broker running there? `npm start` or `millrace serve` starts one; --broker or MILLRACE_BROKER says where it is",
+      ];
+    case "UNKNOWN_TOPIC_OR_PARTITION":
+      return ["`millrace topics` lists what there is; topics are made by the broker's setting `topics`"];
+    case "BAD_RESPONSE":
+      return ["is that the port of a millrace broker? (4710 unless it was told otherwise; 4711 is its side port)"];
+    case "REQUEST_TIMEOUT":
+      return ["the broker accepts connections and does not answer: its log may say why"];
+    case "RECORD_EXCEEDS_MAX_BYTES":
+      return ["a larger --max-bytes reads it"];
+    case "CORRUPT_RECORD":
+      return ["`millrace verify DIR` on the broker's machine checks what is stored"];
+    case "OFFSET_OUT_OF_RANGE":
+      return ["`millrace topics TOPIC` shows where each partition starts and ends"];
+    default:
+      return [];
+  }
+}

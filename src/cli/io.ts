@@ -1,0 +1,49 @@
+// What a verb has of the world: passed in, so that tests run verbs without a process of their own.
+
+import { createReadStream, fstat } from "node:fs";
+import { isatty } from "node:tty";
+import { promisify } from "node:util";
+import { type ByteSink, DescriptorSink } from "./output.js";
+
+export interface Io {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Opens stdin. Called by a verb that reads it. */
+  readonly stdin: () => Promise<Input>;
+  readonly stdout: ByteSink;
+  readonly stdoutIsTerminal: boolean;
+  /** Everything that is no data. */
+  readonly stderr: Messages;
+}
+
+export interface Input {
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** How many bytes there are, when it is a file. */
+  readonly bytes: number | undefined;
+}
+
+export interface Messages {
+  write(text: string): void;
+  /** A person looks at it: progress may be shown. */
+  readonly isTerminal: boolean;
+}
+
+const FILE_CHUNK_BYTES = 1024 * 1024;
+
+/** The process's own. */
+export function processIo(): Io {
+  return {
+    env: process.env,
+    stdin: openStdin,
+    stdout: new DescriptorSink(1),
+    stdoutIsTerminal: isatty(1),
+    stderr: { write: (text) => void process.stderr.write(text), isTerminal: process.stderr.isTTY === true },
+  };
+}
+
+async function openStdin(): Promise<Input> {
+  const stats = await promisify(fstat)(0);
+  // A pipe goes through process.stdin, which waits for it without holding one of libuv's few threads.
+  if (!stats.isFile()) return { chunks: process.stdin, bytes: undefined };
+  const chunks = createReadStream("", { fd: 0, highWaterMark: FILE_CHUNK_BYTES, autoClose: false });
+  return { chunks, bytes: stats.size };
+}

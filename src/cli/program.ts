@@ -1,0 +1,72 @@
+// The command line: which verbs there are, and how each ends as an exit code. Verbs throw; only this file knows codes.
+
+import { Command, CommanderError } from "commander";
+import { packageVersion } from "../ops/version.js";
+import { consumeCommand } from "./consume/consume.js";
+import { Exit, exitOf, failureText } from "./failure.js";
+import { healthCommand } from "./health.js";
+import type { Io } from "./io.js";
+import { ClosedPipe } from "./output.js";
+import { produceCommand } from "./produce/produce.js";
+import { serveCommand } from "./serve.js";
+import { topicsCommand } from "./topics.js";
+
+const EXAMPLES = `
+Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage.
+
+A first minute:
+  $ millrace serve --topics orders:3 &
+  $ seq 1000 | millrace produce orders
+  $ millrace consume orders --until-end | wc -l
+  $ millrace topics orders
+`;
+
+/** Runs one command line and resolves to its exit code. */
+export async function runCli(args: readonly string[], io: Io): Promise<number> {
+  // commander writes before it throws or returns; help is data that was asked for.
+  let help = "";
+  let code: number = Exit.OK;
+  const program = new Command("millrace")
+    .description("Append to and read from a millrace log broker.")
+    .version(await packageVersion(), "-V, --version", "print the version")
+    .enablePositionalOptions()
+    .showSuggestionAfterError()
+    .addHelpText("after", EXAMPLES)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => {
+        help += text;
+      },
+      writeErr: (text) => io.stderr.write(text),
+    });
+  produceCommand(program, io);
+  consumeCommand(program, io);
+  topicsCommand(program, io);
+  healthCommand(program, io);
+  serveCommand(
+    program,
+    (result) => {
+      code = result;
+    },
+    io.env,
+  );
+  try {
+    await program.parseAsync([...args], { from: "user" });
+  } catch (error) {
+    code = codeOf(error, io);
+  }
+  try {
+    await io.stdout.write(Buffer.from(help));
+  } catch (error) {
+    code = codeOf(error, io);
+  }
+  return code;
+}
+
+function codeOf(error: unknown, io: Io): number {
+  if (error instanceof ClosedPipe) return Exit.OK;
+  // It has written what there is to say. Its own code for a wrong command line is 1.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? Exit.OK : Exit.USAGE;
+  io.stderr.write(failureText(error));
+  return exitOf(error);
+}

@@ -1,0 +1,49 @@
+// How much may be on its way at once. Whoever sends more waits: memory stays bounded however slow the broker is.
+
+export class Window {
+  private bytes = 0;
+  private requests = 0;
+  private waiting: (() => void)[] = [];
+
+  constructor(
+    private readonly bytesMax: number,
+    private readonly requestsMax: number,
+  ) {}
+
+  get isFull(): boolean {
+    return this.bytes >= this.bytesMax || this.requests >= this.requestsMax;
+  }
+
+  get isEmpty(): boolean {
+    return this.requests === 0;
+  }
+
+  /** A request left. It may go beyond the bound: what is bounded is by how much, one request. */
+  enter(bytes: number): void {
+    this.bytes += bytes;
+    this.requests++;
+  }
+
+  /** It was answered, or failed. */
+  leave(bytes: number): void {
+    this.bytes -= bytes;
+    this.requests--;
+    const { waiting } = this;
+    this.waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  /** Resolves when there is room. */
+  async room(): Promise<void> {
+    while (this.isFull) await this.change();
+  }
+
+  /** Resolves when nothing is on its way. */
+  async empty(): Promise<void> {
+    while (!this.isEmpty) await this.change();
+  }
+
+  private change(): Promise<void> {
+    return new Promise((resolve) => this.waiting.push(resolve));
+  }
+}
