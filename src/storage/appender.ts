@@ -243,7 +243,7 @@ export class Appender {
     }
     state.tell({
       kind: "segment.rolled",
-      level: "info",
+      level: "debug",
       message: `${from} was rolled (${reason})`,
       path: from,
       baseOffset: this.#segment.baseOffset,

@@ -2,7 +2,7 @@
 // people. Whoever is given the events decides where they go.
 
 export type StorageEvent = {
-  readonly level: "info" | "warn" | "error";
+  readonly level: "debug" | "info" | "warn" | "error";
   readonly dir: string;
   readonly message: string;
 } & (

@@ -43,7 +43,7 @@ export async function planRecovery(
   format: StoredFormat,
   options: Pick<PartitionOptions, "mode" | "indexIntervalBytes">,
 ): Promise<RecoveryPlan> {
-  const floor = floorOf(found, checkpoint);
+  const floor: Floor = { offset: durableFloor(found, checkpoint), checkpoint };
   const segments: SegmentPlan[] = [];
   let scannedBytes = 0;
   for (const [at, segment] of found.entries()) {
@@ -70,12 +70,12 @@ export async function planRecovery(
 }
 
 /** Below it everything was durable once. An index is written after the barrier, so it says so of all up to its segment's end. */
-function floorOf(found: readonly FoundSegment[], checkpoint: Checkpoint | undefined): Floor {
-  let offset = checkpoint?.durableOffset ?? 0;
+export function durableFloor(found: readonly FoundSegment[], checkpoint: Checkpoint | undefined): number {
+  let floor = checkpoint?.durableOffset ?? 0;
   for (const { baseOffset, index } of found) {
-    if (typeof index !== "string") offset = Math.max(offset, baseOffset + index.records);
+    if (typeof index !== "string") floor = Math.max(floor, baseOffset + index.records);
   }
-  return { offset, checkpoint };
+  return floor;
 }
 
 interface SegmentRead {

@@ -11,13 +11,19 @@ export interface StoredFormat {
   readonly headerBytes: number;
   /** What a record takes as stored beyond what it takes in a PRODUCE (`int32 size | payload`). */
   readonly extraBytes: number;
-  /** Whether a damaged payload can be told from a whole one. */
-  readonly summed: boolean;
+  /** The sum that a header at `at` holds; undefined in a format without sums. */
+  sum(view: DataView, at: number): number | undefined;
 }
 
 const FORMATS: Readonly<Record<RecordFormat, StoredFormat>> = {
-  plain: { name: "plain", id: RecordFormatId.plain, headerBytes: 4, extraBytes: 0, summed: false },
-  crc32c: { name: "crc32c", id: RecordFormatId.crc32c, headerBytes: 8, extraBytes: 4, summed: true },
+  plain: { name: "plain", id: RecordFormatId.plain, headerBytes: 4, extraBytes: 0, sum: () => undefined },
+  crc32c: {
+    name: "crc32c",
+    id: RecordFormatId.crc32c,
+    headerBytes: 8,
+    extraBytes: 4,
+    sum: (view, at) => view.getUint32(at + 4),
+  },
 };
 
 export const storedFormat = (name: RecordFormat): StoredFormat => FORMATS[name];

@@ -1,0 +1,92 @@
+// The directory of a broker as storage knows it: who holds it, and which layout it has.
+//
+//   <data>/.lock            held with flock while a broker runs; contains its pid
+//   <data>/millrace.json    {"layout": 1}
+//
+// The layout is written before the first partition is made. It must not know topics or partitions.
+
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { MillraceError } from "../model/errors.js";
+import { type DirectoryLock, native } from "../native/binding.js";
+import { isMissing } from "./damage.js";
+import type { StorageEvent } from "./events.js";
+import { LOCK_FILE } from "./segment-name.js";
+
+export const LAYOUT_FILE = "millrace.json";
+
+/** Brings a directory from one layout to the next. It can be repeated: a start that is cut off in it does it again. */
+export type LayoutUpgrade = (dataDir: string) => Promise<void>;
+
+/**
+ * `upgrades[n]` leads from layout n to n + 1; their number is the layout that this broker writes. Layout 0 was never
+ * released and had everything where layout 1 has it, so the step from it is to say so.
+ */
+const UPGRADES: readonly LayoutUpgrade[] = [() => Promise.resolve()];
+
+/** Takes the directory, which is made when it is not there. Rejects DATA_DIR_IN_USE (with the holder's pid) or DATA_DIR_UNUSABLE. */
+export async function lockDataDir(path: string): Promise<DirectoryLock> {
+  try {
+    await mkdir(path, { recursive: true });
+    return native.lockFile(join(path, LOCK_FILE));
+  } catch (cause) {
+    const { code, pid } = cause as { code?: unknown; pid?: unknown };
+    if (code !== "ELOCKED") throw unusable(path, (cause as Error).message, cause);
+    const holder = typeof pid === "number" && pid > 0 ? `process ${pid}` : "another process";
+    throw new MillraceError("DATA_DIR_IN_USE", `data.dir ${path} is in use by ${holder}`, { cause });
+  }
+}
+
+/** Under the lock: a newer layout is a refusal, an older one is upgraded in place, and said so. Rejects DATA_DIR_UNUSABLE. */
+export async function settleLayout(
+  path: string,
+  log: (event: StorageEvent) => void,
+  upgrades: readonly LayoutUpgrade[] = UPGRADES,
+): Promise<void> {
+  const file = join(path, LAYOUT_FILE);
+  const ours = upgrades.length;
+  const found = await readLayout(file, path);
+  if (found === ours) return;
+  if (found === undefined) {
+    await writeLayout(file, ours);
+    return;
+  }
+  if (found > ours) {
+    throw unusable(path, `${file} says layout ${found}, and this broker knows layouts up to ${ours}`);
+  }
+  for (let layout = found; layout < ours; layout++) {
+    await upgrades[layout](path);
+    // After each step, so that a start that is cut off goes on where it was.
+    await writeLayout(file, layout + 1);
+  }
+  const message = `${path} was upgraded in place from layout ${found} to ${ours}; an older broker will refuse it`;
+  log({ kind: "layout.upgraded", level: "warn", dir: path, message, from: found, to: ours });
+}
+
+async function readLayout(file: string, path: string): Promise<number | undefined> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (cause) {
+    if (isMissing(cause)) return undefined;
+    throw unusable(path, (cause as Error).message, cause);
+  }
+  const layout = parseLayout(text);
+  if (layout === undefined) throw unusable(path, `${file} names no layout: ${text.slice(0, 100)}`);
+  return layout;
+}
+
+function parseLayout(text: string): number | undefined {
+  try {
+    const { layout } = JSON.parse(text) as { layout?: unknown };
+    return typeof layout === "number" && Number.isInteger(layout) && layout >= 0 ? layout : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const writeLayout = (file: string, layout: number): Promise<void> =>
+  native.replaceFile(file, new TextEncoder().encode(`${JSON.stringify({ layout })}\n`));
+
+const unusable = (path: string, why: string, cause?: unknown): MillraceError =>
+  new MillraceError("DATA_DIR_UNUSABLE", `data.dir ${path} cannot be used: ${why}`, { cause });

@@ -1,0 +1,162 @@
+// `millrace verify --repair`: makes a partition open again that refuses to, after a person has read what verify says. It takes
+// the partition's lock. What it gives up:
+//
+// - a payload that does not match its sum, where the records around it are in place: nothing. The record stays, its readers
+//   are told, and those who skip it go on. Dropping all that came after it would be the greater loss.
+// - where the chain of records is broken, or a segment is missing: everything from there on. It is moved to `.torn` files,
+//   and the epoch goes up, so that readers who were further hear of it.
+// - indexes and the checkpoint: nothing, they are made again. Which epoch it was is lost with the checkpoint; the new one is
+//   the number of minutes since 1970, above what any number of recoveries can have counted up to.
+//
+// It can be repeated when it was cut off, as a recovery can, and in the same order of steps.
+
+import { join } from "node:path";
+import type { Clock } from "../model/clock.js";
+import { native } from "../native/binding.js";
+import { bootDigits } from "./checkpoint.js";
+import { CheckpointFile } from "./checkpoint-file.js";
+import { type EpochEntry, raiseEpoch } from "./epochs.js";
+import { lockPartition } from "./partition-opening.js";
+import { Segment } from "./segment.js";
+import { logName } from "./segment-name.js";
+import { indexPathOf, writeIndex } from "./segment-store.js";
+import { copyTorn, moveTorn } from "./torn-files.js";
+import { type Finding, type PartitionVerdict, type SegmentVerdict, verifyPartition } from "./verify.js";
+
+export type RepairStep =
+  | Finding
+  | { readonly kind: "repaired"; readonly path: string; readonly what: string }
+  /** What no program can decide. */
+  | { readonly kind: "unrepaired"; readonly path: string; readonly what: string };
+
+/** Verifies, and repairs what it can. Rejects PARTITION_IN_USE. */
+export async function* repairPartition(dir: string, clock: Clock): AsyncGenerator<RepairStep, void, undefined> {
+  const lock = lockPartition(dir);
+  try {
+    const verdict = yield* verifyPartition(dir);
+    if (verdict.format === undefined) {
+      const what = "write partition.json by hand, if you know whether the records are plain or crc32c";
+      yield { kind: "unrepaired", path: dir, what };
+      return;
+    }
+    if (verdict.segments.length === 0) {
+      if (verdict.checkpoint === undefined && !verdict.checkpointDamaged) return;
+      yield { kind: "unrepaired", path: dir, what: "there is no segment; remove the directory to begin anew" };
+      return;
+    }
+    yield* repairLog(verdict, clock);
+  } finally {
+    lock.release();
+  }
+}
+
+async function* repairLog(verdict: PartitionVerdict, clock: Clock): AsyncGenerator<RepairStep, void, undefined> {
+  const { dir, segments, behind, checkpointDamaged, checkpoint } = verdict;
+  const last = segments[segments.length - 1];
+  const cuts = last.broken !== undefined;
+  const keepsWrong = !cuts && last.examined.wrong.length > 0;
+  const startMoved = checkpoint !== undefined && checkpoint.logStartOffset !== segments[0].found.baseOffset;
+  if (cuts) yield* moveTail(dir, last);
+  if (cuts || keepsWrong || checkpointDamaged || startMoved) {
+    yield* renewCheckpoint(verdict, cuts, clock);
+  }
+  if (cuts) {
+    for (const segment of behind.toReversed()) {
+      yield { kind: "repaired", path: segment.path, what: `moved to ${await moveTorn(dir, segment)}` };
+      await native.unlinkFile(indexPathOf(segment)).catch(() => undefined);
+    }
+    await native.syncDirectory(dir);
+  }
+  if (cuts || keepsWrong) await cut(last);
+  for (const [at, segment] of segments.entries()) {
+    const isLast = at === segments.length - 1;
+    const { wrong } = segment.examined;
+    // The last one is scanned by the next start, which writes its index when it is closed; unless that start would refuse it.
+    if (segment.indexIsGood && !(isLast && (cuts || keepsWrong))) continue;
+    if (isLast && !keepsWrong) {
+      await native.unlinkFile(indexPathOf(segment.found)).catch(() => undefined);
+      continue;
+    }
+    await writeIndex(toSegment(segment), segment.examined.index, 0);
+    const kept = wrong.length === 0 ? "" : `; ${wrong.length} records that do not match their sums stay in place`;
+    yield { kind: "repaired", path: indexPathOf(segment.found), what: `written${kept}` };
+  }
+  if (keepsWrong) {
+    // Sealed and not the last one, it is trusted; the log goes on in a segment of its own.
+    const next = join(dir, logName(last.examined.end.offset));
+    (await native.openFile(next, { writable: true, create: true })).close();
+    await native.syncDirectory(dir);
+    yield {
+      kind: "repaired",
+      path: next,
+      what: "made, so that the log goes on behind the segment with the wrong records",
+    };
+  }
+}
+
+async function* moveTail(dir: string, last: SegmentVerdict): AsyncGenerator<RepairStep, void, undefined> {
+  const { found, examined } = last;
+  if (examined.tailBytes === 0) return;
+  const path = await copyTorn(dir, found, examined.end.position, examined.tailBytes);
+  const what = `${examined.tailBytes} bytes from position ${examined.end.position} (offset ${examined.end.offset}) on moved to ${path}`;
+  yield { kind: "repaired", path: found.path, what };
+}
+
+async function* renewCheckpoint(
+  verdict: PartitionVerdict,
+  cuts: boolean,
+  clock: Clock,
+): AsyncGenerator<RepairStep, void, undefined> {
+  const { dir, checkpoint, checkpointDamaged, segments } = verdict;
+  const { found, examined } = segments[segments.length - 1];
+  const file = checkpointDamaged ? CheckpointFile.fresh(dir) : await CheckpointFile.open(dir);
+  const epochs = epochsAfter(verdict, cuts, clock);
+  const bytes = await native.openFile(found.path, { writable: true });
+  try {
+    await bytes.sync();
+  } finally {
+    bytes.close();
+  }
+  await file.write({
+    durableOffset: examined.end.offset,
+    segmentBase: found.baseOffset,
+    position: examined.end.position,
+    logStartOffset: segments[0].found.baseOffset,
+    bootId: bootDigits(checkpoint?.bootId),
+    epochs,
+  });
+  const epoch = epochs.at(-1)?.epoch ?? 0;
+  yield {
+    kind: "repaired",
+    path: file.path,
+    what: `written: durable up to offset ${examined.end.offset}, epoch ${epoch}`,
+  };
+}
+
+const MS_PER_MINUTE = 60_000;
+
+function epochsAfter(verdict: PartitionVerdict, cuts: boolean, clock: Clock): readonly EpochEntry[] {
+  const end = verdict.segments[verdict.segments.length - 1].examined.end.offset;
+  if (verdict.checkpointDamaged) return [{ epoch: Math.floor(clock.now() / MS_PER_MINUTE), start: end }];
+  const epochs = verdict.checkpoint?.epochs ?? [];
+  return cuts ? raiseEpoch(epochs, end) : epochs;
+}
+
+async function cut({ found, examined }: SegmentVerdict): Promise<void> {
+  if (found.bytes === examined.end.position) return;
+  const file = await native.openFile(found.path, { writable: true });
+  try {
+    await file.truncate(examined.end.position);
+    await file.sync();
+  } finally {
+    file.close();
+  }
+}
+
+function toSegment({ found, examined }: SegmentVerdict): Segment {
+  const segment = new Segment(found.baseOffset, found.path);
+  segment.endOffset = examined.end.offset;
+  segment.bytes = examined.end.position;
+  segment.lastAppendMs = segment.bytes === 0 ? 0 : Math.floor(found.mtimeMs);
+  return segment;
+}
