@@ -26,11 +26,12 @@ struct Crc32c {
 const Crc32c& ActiveCrc32c();
 
 /** All that were compiled in, fastest first, whether supported or not. */
-constexpr std::size_t kCrc32cKinds = 3;
+constexpr std::size_t kCrc32cKinds = 4;
 extern const Crc32c* const kCrc32cTable[kCrc32cKinds];
 
 extern const Crc32c kCrc32cSse42;
 extern const Crc32c kCrc32cArmv8;
+extern const Crc32c kCrc32cArmv8Chain;
 extern const Crc32c kCrc32cTables;
 
 }  // namespace millrace

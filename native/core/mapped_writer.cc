@@ -13,16 +13,29 @@
 #include "core/io.h"
 
 namespace millrace {
+namespace {
+
+// Preparing writes each block twice, first with zeros. That is worth it where barriers are many and groups
+// are small, so that the barrier's own time is what a producer waits for; with large groups the disk has
+// better things to do.
+constexpr std::uint32_t kSmallGroupBytes = 32 * 1024;
+/** So many in a row: a barrier now and then is in no hurry. */
+constexpr std::uint32_t kSmallGroups = 4;
+/** More than a second's worth of small groups at a thousand barriers per second would be of no use; half is
+ * the refill mark. */
+constexpr std::uint32_t kPreparedAhead = 1024 * 1024;
+
+}  // namespace
 
 MappedWriter::~MappedWriter() {
-  if (populate_) populate_->Stop();
+  if (target_) target_->Stop();
 }
 
 SysError MappedWriter::Prepare() {
   if (::ftruncate(file()->fd(), static_cast<off_t>(capacity())) != 0) return Failure(errno, "ftruncate");
   if (const int code = mapping_.Map(file()->fd(), capacity(), file()->path())) return Failure(code, "mmap");
-  populate_ = std::make_shared<PopulateTarget>(mapping_.base());
-  populate_->set_written(end());
+  target_ = std::make_shared<PopulateTarget>(file(), mapping_.base());
+  target_->set_written(end());
   return {};
 }
 
@@ -38,12 +51,12 @@ void MappedWriter::Stage(const Batch& batch) {
 
 int MappedWriter::Commit(WriteScratch*) {
   PublishEnd();
-  populate_->set_written(staged_end_);
+  target_->set_written(staged_end_);
   return 0;
 }
 
-void MappedWriter::Populate(std::uint32_t up_to, Populator* populator) {
-  populator->Ask(populate_, std::min(up_to, reserved()));
+void MappedWriter::Populate(std::uint32_t up_to) {
+  if (populator_) populator_->Populate(target_, std::min(up_to, reserved()));
 }
 
 void MappedWriter::NameChanged(const std::string& path) {
@@ -52,11 +65,19 @@ void MappedWriter::NameChanged(const std::string& path) {
 }
 
 SysError MappedWriter::ForceRange(std::uint32_t from, std::uint32_t to) {
-  // The page of `from` was forced with the last barrier and has new bytes behind them.
+  // Exactly what was written: a barrier on the whole file would write all pages that were populated ahead,
+  // too. The page of `from` was forced with the last barrier and has new bytes behind them.
   const std::uint32_t first = from / Mapping::PageBytes() * Mapping::PageBytes();
   if (const int code = ForceMapped(file()->fd(), mapping_.base() + first, to - first))
     return Failure(code, "msync");
+  PrepareAhead(from, to);
   return {};
+}
+
+void MappedWriter::PrepareAhead(std::uint32_t from, std::uint32_t to) {
+  small_groups_ = to - from <= kSmallGroupBytes ? small_groups_ + 1 : 0;
+  if (!populator_ || small_groups_ < kSmallGroups || target_->prepared() >= to + kPreparedAhead / 2) return;
+  populator_->Prepare(target_, std::min(to + kPreparedAhead, reserved()));
 }
 
 int MappedWriter::ReserveWithoutBlocks(std::uint32_t from, std::uint32_t to) {
@@ -64,7 +85,7 @@ int MappedWriter::ReserveWithoutBlocks(std::uint32_t from, std::uint32_t to) {
 }
 
 void MappedWriter::Release() {
-  if (populate_) populate_->Stop();
+  if (target_) target_->Stop();
   mapping_.Unmap(end());
 }
 

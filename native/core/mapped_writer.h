@@ -14,12 +14,12 @@ namespace millrace {
 class MappedWriter final : public SegmentWriter {
  public:
   MappedWriter(const SegmentWriterConfig& config, FilePtr file, std::uint32_t end)
-      : SegmentWriter(config, std::move(file), end) {}
+      : SegmentWriter(config, std::move(file), end), populator_(config.populator) {}
   ~MappedWriter() override;
 
   void Stage(const Batch& batch) override;
   int Commit(WriteScratch* scratch) override;
-  void Populate(std::uint32_t up_to, Populator* populator) override;
+  void Populate(std::uint32_t up_to) override;
   void NameChanged(const std::string& path) override;
 
  private:
@@ -28,8 +28,12 @@ class MappedWriter final : public SegmentWriter {
   int ReserveWithoutBlocks(std::uint32_t from, std::uint32_t to) override;
   void Release() override;
 
+  void PrepareAhead(std::uint32_t from, std::uint32_t to);
+
+  const std::shared_ptr<Populator> populator_;
   Mapping mapping_;
-  std::shared_ptr<PopulateTarget> populate_;
+  PopulateTargetPtr target_;
+  std::uint32_t small_groups_ = 0;  // Touched by barriers only, which come one after the other.
 };
 
 }  // namespace millrace

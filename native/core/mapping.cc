@@ -122,7 +122,6 @@ std::uint32_t Mapping::PageBytes() {
 int Mapping::Map(int fd, std::size_t bytes, const std::string& name) {
   void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (address == MAP_FAILED) return errno;
-  platform::AdviseMapping(address, bytes);
   base_ = static_cast<std::uint8_t*>(address);
   bytes_ = bytes;
   record_ = Enter(base_, bytes, name);

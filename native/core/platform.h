@@ -32,8 +32,9 @@ ReserveResult ReserveBlocks(int fd, off_t from, off_t to);
 enum class PopulateResult { kPopulated, kFailed, kUnsupported };
 /** Faults pages of a shared mapping in for writing, and makes them dirty. */
 PopulateResult PopulateForWriting(void* address, std::size_t bytes);
-/** Faults of this mapping come one page after the other and never come back: no reading around them. */
-void AdviseMapping(void* address, std::size_t bytes);
+/** Writes dirty pages of the range to the disk and waits for that. No barrier: the disk may still hold them
+ * in its cache. */
+void WriteOut(int fd, off_t position, std::size_t bytes);
 
 /** Before a mapping goes away: its pages must be the file's from here on. Linux has one cache for both. */
 void HandOverMapping(void* address, std::size_t written);

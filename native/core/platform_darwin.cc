@@ -83,7 +83,7 @@ ReserveResult ReserveBlocks(int fd, off_t from, off_t to) {
 
 PopulateResult PopulateForWriting(void*, std::size_t) { return PopulateResult::kUnsupported; }
 
-void AdviseMapping(void*, std::size_t) {}
+void WriteOut(int, off_t, std::size_t) {}
 
 void HandOverMapping(void* address, std::size_t written) {
   // A failure shows in the F_FULLFSYNC that follows at a seal; without one nothing was promised.

@@ -104,7 +104,10 @@ PopulateResult PopulateForWriting(void* address, std::size_t bytes) {
   }
 }
 
-void AdviseMapping(void* address, std::size_t bytes) { ::madvise(address, bytes, MADV_RANDOM); }
+void WriteOut(int fd, off_t position, std::size_t bytes) {
+  (void)::sync_file_range(fd, position, static_cast<off_t>(bytes),
+                          SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+}
 
 void HandOverMapping(void*, std::size_t) {}
 

@@ -12,14 +12,18 @@
 namespace millrace {
 namespace {
 
-/** A piece: long enough that its call is cheap, short enough that whoever stops a target waits for less than
- * a millisecond. */
+/** A piece: long enough that its call is cheap, short enough that whoever stops a target waits for a
+ * millisecond or so. */
 constexpr std::uint32_t kPieceBytes = 2 * 1024 * 1024;
+/** The same for a piece that is written out: the disk's time comes on top. */
+constexpr std::uint32_t kPreparedPieceBytes = 512 * 1024;
 
 std::uint32_t PageBytes() {
   static const auto bytes = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));
   return bytes;
 }
+std::uint32_t PageFloor(std::uint32_t position) { return position / PageBytes() * PageBytes(); }
+std::uint32_t PageCeiling(std::uint32_t position) { return PageFloor(position + PageBytes() - 1); }
 
 }  // namespace
 
@@ -28,32 +32,51 @@ void PopulateTarget::Stop() {
   stopped_ = true;
 }
 
-PopulateTarget::Step PopulateTarget::PopulateSome() {
+PopulateTarget::Step PopulateTarget::TakeStep() {
   std::lock_guard<std::mutex> lock(mutex_);
   if (stopped_) return Step::kDone;
-  const std::uint32_t page = PageBytes();
-  const std::uint32_t written = written_.load(std::memory_order_relaxed) / page * page;
-  const std::uint32_t from = std::max(populated_, written);
   // Whole pages that have blocks, and no other: populating a hole would take blocks that nobody reserved.
-  const std::uint32_t wanted = wanted_.load(std::memory_order_relaxed) / page * page;
-  if (from >= wanted) return Step::kDone;
-  const std::uint32_t to = std::min(wanted, from + kPieceBytes);
+  const std::uint32_t populate_to = PageFloor(populate_to_.load(std::memory_order_relaxed));
+  const std::uint32_t prepare_to = PageFloor(prepare_to_.load(std::memory_order_relaxed));
+  const std::uint32_t written = written_.load(std::memory_order_relaxed);
+  const std::uint32_t populate_from = std::max(populated_, PageFloor(written));
+  // Not what was only populated, nor the page of the end: writing those out would disturb the writer in the middle of them.
+  const std::uint32_t prepare_from = std::max({prepared(), populated_, PageCeiling(written)});
+  const bool prepare = prepare_from < prepare_to;
+  if (!prepare && populate_from >= populate_to) return Step::kDone;
+
+  const std::uint32_t from = prepare ? prepare_from : populate_from;
+  const std::uint32_t to =
+      prepare ? std::min(prepare_to, from + kPreparedPieceBytes) : std::min(populate_to, from + kPieceBytes);
   switch (platform::PopulateForWriting(base_ + from, to - from)) {
     case platform::PopulateResult::kUnsupported:
       return Step::kUnsupported;
     case platform::PopulateResult::kFailed:
-      wanted_.store(0, std::memory_order_relaxed);
+      populate_to_.store(0, std::memory_order_relaxed);
+      prepare_to_.store(0, std::memory_order_relaxed);
       return Step::kDone;
     case platform::PopulateResult::kPopulated:
       break;
   }
   populated_ = to;
-  return to < wanted ? Step::kMore : Step::kDone;
+  if (prepare) {
+    platform::WriteOut(file_->fd(), from, to - from);
+    prepared_.store(to, std::memory_order_relaxed);
+  }
+  return Step::kMore;
 }
 
-void Populator::Ask(const std::shared_ptr<PopulateTarget>& target, std::uint32_t up_to) {
-  if (target->wanted_.load(std::memory_order_relaxed) >= up_to) return;
-  target->wanted_.store(up_to, std::memory_order_relaxed);
+void Populator::Populate(const PopulateTargetPtr& target, std::uint32_t up_to) {
+  Ask(target, &target->populate_to_, up_to);
+}
+
+void Populator::Prepare(const PopulateTargetPtr& target, std::uint32_t up_to) {
+  Ask(target, &target->prepare_to_, up_to);
+}
+
+void Populator::Ask(const PopulateTargetPtr& target, std::atomic<std::uint32_t>* wish, std::uint32_t up_to) {
+  if (wish->load(std::memory_order_relaxed) >= up_to) return;
+  wish->store(up_to, std::memory_order_relaxed);
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (stopping_ || unsupported_ || target->queued_) return;
@@ -79,11 +102,11 @@ void Populator::Run() {
   for (;;) {
     ready_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
     if (stopping_) return;
-    std::shared_ptr<PopulateTarget> target = std::move(queue_.front());
+    PopulateTargetPtr target = std::move(queue_.front());
     queue_.pop_front();
     target->queued_ = false;
     lock.unlock();
-    const PopulateTarget::Step step = target->PopulateSome();
+    const PopulateTarget::Step step = target->TakeStep();
     lock.lock();
     if (step == PopulateTarget::Step::kUnsupported) {
       unsupported_ = true;

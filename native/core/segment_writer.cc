@@ -101,7 +101,7 @@ std::shared_ptr<SegmentWriter> SegmentWriter::Open(const SegmentWriterConfig& co
   return *error ? nullptr : writer;
 }
 
-void SegmentWriter::Populate(std::uint32_t, Populator*) {}
+void SegmentWriter::Populate(std::uint32_t) {}
 
 void SegmentWriter::NameChanged(const std::string& path) {
   std::lock_guard<std::mutex> lock(naming_);

@@ -31,6 +31,8 @@ struct SegmentWriterConfig {
   std::uint32_t capacity = 0;
   std::uint32_t index_interval = 0;
   std::uint32_t reserve = 0;
+  /** MAPPED: makes pages ready ahead. May be null. */
+  std::shared_ptr<Populator> populator;
 };
 
 /** A checked record region on its way into a segment. */
@@ -82,7 +84,7 @@ class SegmentWriter {
   /** The position behind what was staged so far. */
   std::uint32_t staged_end() const { return staged_end_; }
   /** A hint: pages up to `up_to` will be written soon. */
-  virtual void Populate(std::uint32_t up_to, Populator* populator);
+  virtual void Populate(std::uint32_t up_to);
   /** The file was renamed. */
   virtual void NameChanged(const std::string& path);
 

@@ -5,6 +5,10 @@
 
 #include "wrap/env.h"
 
+#include <dlfcn.h>
+
+#include <mutex>
+
 #include "wrap/exports.h"
 #include "wrap/storage_env.h"
 
@@ -60,7 +64,7 @@ void EnvData::OnCleanup(napi_async_cleanup_hook_handle, void* data) {
   auto* self = static_cast<EnvData*>(data);
   self->going_ = true;
   self->storage_->env_data = nullptr;
-  self->storage_->populator.Stop();
+  self->storage_->populator->Stop();
   self->barriers_.Stop();
   self->reads_.Stop();
   self->maintenance_.Stop();
@@ -73,7 +77,21 @@ void EnvData::OnCleanup(napi_async_cleanup_hook_handle, void* data) {
   });
 }
 
+/**
+ * Node closes an addon that only a worker_thread has loaded when that worker ends. Our signal handler and the
+ * counts of this process would go with it, so the library stays once it is loaded.
+ */
+static void StayLoaded() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    Dl_info self;
+    if (dladdr(reinterpret_cast<void*>(&InitEnv), &self) != 0)
+      dlopen(self.dli_fname, RTLD_LAZY | RTLD_NODELETE);
+  });
+}
+
 void InitEnv(Napi::Env env) {
+  StayLoaded();
   napi_set_instance_data(
       env, new EnvData(env), [](napi_env, void* data, void*) { delete static_cast<EnvData*>(data); },
       nullptr);

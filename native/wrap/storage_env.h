@@ -4,6 +4,7 @@
 
 #include <napi.h>
 
+#include <memory>
 #include <vector>
 
 #include "core/append.h"
@@ -24,8 +25,8 @@ struct StorageEnv {
   napi_ref lock_class = nullptr;
   /** Only while an object is made here: JavaScript cannot make one through `constructor`. */
   bool constructing = false;
-  /** Last, so that it stops before what its targets belong to. */
-  Populator populator;
+  /** Writers hold it, too: one of them may still be under a barrier when this goes. */
+  std::shared_ptr<Populator> populator = std::make_shared<Populator>();
 };
 
 }  // namespace millrace

@@ -79,6 +79,7 @@ bool ReadOptions(napi_env env, napi_value options, SegmentWriterConfig* config) 
       !ReadUint32(env, get("format"), "format", 0, kRecordFormats - 1, &format)) {
     return false;
   }
+  config->populator = EnvData::Get(env)->storage()->populator;
   config->mode = static_cast<SegmentMode>(mode);
   config->format = FindRecordFormat(format);
   // Room for one record at least.
@@ -140,7 +141,7 @@ napi_value Populate(napi_env env, napi_callback_info info) {
   const WriterWrap* wrap = OpenWriter(args);
   std::uint32_t up_to;
   if (wrap == nullptr || !ReadUpTo(args, *wrap->core->writer, &up_to)) return nullptr;
-  wrap->core->writer->Populate(up_to, &wrap->storage->populator);
+  wrap->core->writer->Populate(up_to);
   return Undefined(env);
 }
 
