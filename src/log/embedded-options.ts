@@ -1,0 +1,107 @@
+// What the embedded log may be told, its defaults and their checks. The broker's settings are in ops/; these are for programs
+// that open a partition themselves, and an error says what was expected.
+
+import { MillraceError } from "../model/errors.js";
+import { OFFSET_MAX, SEGMENT_BYTES_MAX } from "../model/limits.js";
+import { RECORD_FORMATS, type RecordFormat } from "../model/record-format.js";
+import { SegmentModeId } from "../native/binding.js";
+import type { StorageEvent } from "../storage/events.js";
+import type { SegmentMode } from "../storage/options.js";
+
+export interface LogOptions {
+  /**
+   * How segments are written: `MAPPED` copies into a mapping, `FILE_CHANNEL` writes with `pwrite`. It may change from one
+   * opening to the next. Default `MAPPED`.
+   */
+  readonly mode?: SegmentMode;
+  /** Bytes of one segment file. Default 128 MiB; 4 KiB … 1 GiB. */
+  readonly segmentBytes?: number;
+  /**
+   * How records lie on disk: `crc32c` with a sum for each, `plain` without. Default: what the directory has, `crc32c` for a
+   * new one. Another format than the directory has is refused with BAD_CONFIG.
+   */
+  readonly recordFormat?: RecordFormat;
+  /** Bytes of log for each entry of the offset index. Default 4096. */
+  readonly indexIntervalBytes?: number;
+  /** Milliseconds after which a segment that is not empty is rolled. Default: never. */
+  readonly segmentRollMs?: number;
+  /** Whole segments are removed, oldest first, while the log is larger than so many bytes. Default: never. */
+  readonly retentionBytes?: number;
+  /** Segments are removed whose last record is older than so many milliseconds. Default: never. */
+  readonly retentionMs?: number;
+  /** What readers see: what is written, or what is forced to disk. Default `written`. */
+  readonly visibility?: "written" | "durable";
+  /** Forces when so many records were written since the last time. Default: never by itself. */
+  readonly flushEveryRecords?: number;
+  /** Forces what was written so many milliseconds ago. Default: never by itself. */
+  readonly flushEveryMs?: number;
+  /** Bytes that are kept free on the disk: below it, appends are refused with LOG_FULL. Default 256 MiB. */
+  readonly diskReserveBytes?: number;
+  /** Told what an operator should know: a torn tail that was cut, a segment that was removed, a failed barrier. */
+  readonly onEvent?: (event: StorageEvent) => void;
+}
+
+export type CheckedLogOptions = LogOptions & Required<Pick<LogOptions, DefaultedKey>>;
+type DefaultedKey = "mode" | "segmentBytes" | "indexIntervalBytes" | "visibility" | "diskReserveBytes" | "onEvent";
+
+const MiB = 1024 * 1024;
+const DEFAULTS = {
+  mode: "MAPPED",
+  segmentBytes: 128 * MiB,
+  indexIntervalBytes: 4096,
+  visibility: "written",
+  diskReserveBytes: 256 * MiB,
+  onEvent: () => undefined,
+} satisfies Pick<CheckedLogOptions, DefaultedKey>;
+
+type Check = (value: unknown) => boolean;
+const whole =
+  (min: number, max: number): Check =>
+  (value) =>
+    Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
+const oneOf =
+  (names: readonly string[]): Check =>
+  (value) =>
+    names.includes(value as string);
+
+/** A day more than a timer takes would come at once. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
+const RULES: { readonly [Key in keyof Required<LogOptions>]: readonly [check: Check, expected: string] } = {
+  mode: [oneOf(Object.keys(SegmentModeId)), `"MAPPED" or "FILE_CHANNEL"`],
+  segmentBytes: [whole(4096, SEGMENT_BYTES_MAX), `a whole number of bytes from 4096 to ${SEGMENT_BYTES_MAX}`],
+  recordFormat: [oneOf(RECORD_FORMATS), `"plain" or "crc32c"`],
+  indexIntervalBytes: [whole(1, SEGMENT_BYTES_MAX), `a whole number of bytes from 1 to ${SEGMENT_BYTES_MAX}`],
+  segmentRollMs: [whole(1, TIMER_MAX_MS), `a whole number of milliseconds from 1 to ${TIMER_MAX_MS}`],
+  retentionBytes: [whole(1, OFFSET_MAX), "a whole number of bytes, at least 1"],
+  retentionMs: [whole(1, OFFSET_MAX), "a whole number of milliseconds, at least 1"],
+  visibility: [oneOf(["written", "durable"]), `"written" or "durable"`],
+  flushEveryRecords: [whole(1, OFFSET_MAX), "a whole number of records, at least 1"],
+  flushEveryMs: [whole(1, TIMER_MAX_MS), `a whole number of milliseconds from 1 to ${TIMER_MAX_MS}`],
+  diskReserveBytes: [whole(0, OFFSET_MAX), "a whole number of bytes, at least 0"],
+  onEvent: [(value) => typeof value === "function", "a function"],
+};
+
+/** For errors: what somebody passed, short. */
+export function shown(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value);
+  if (typeof value === "object" && value !== null) return value.constructor?.name ?? "an object";
+  return typeof value === "function" ? "a function" : String(value);
+}
+
+/** Throws BAD_ARGUMENT with the option's name, what it got and what it takes. A value of `undefined` is a default. */
+export function checkOptions(options: LogOptions): CheckedLogOptions {
+  if (typeof options !== "object" || options === null) {
+    throw new MillraceError("BAD_ARGUMENT", `options: got ${shown(options)}, expected an object`);
+  }
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  for (const [key, value] of given) {
+    if (!Object.hasOwn(RULES, key)) {
+      const known = Object.keys(RULES).join(", ");
+      throw new MillraceError("BAD_ARGUMENT", `${shown(key)} is no option of the log; there are ${known}`);
+    }
+    const [check, expected] = RULES[key as keyof LogOptions];
+    if (!check(value)) throw new MillraceError("BAD_ARGUMENT", `${key}: got ${shown(value)}, expected ${expected}`);
+  }
+  return { ...DEFAULTS, ...(Object.fromEntries(given) as LogOptions) };
+}

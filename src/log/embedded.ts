@@ -1,0 +1,317 @@
+// A log in your own process: one partition directory, no server, the same classes that the broker uses. This file is its
+// public face; what it may be told is in embedded-options.ts. It must not know the protocol or a client.
+
+import { mkdir } from "node:fs/promises";
+import { resolve } from "node:path";
+import { AckPolicy } from "../model/ack-policy.js";
+import { systemClock, systemTimers } from "../model/clock.js";
+import { ErrorCodes } from "../model/error-codes.js";
+import { MillraceError } from "../model/errors.js";
+import type { Offset } from "../model/ids.js";
+import {
+  EMBEDDED_BATCH_BYTES_MAX,
+  EMBEDDED_INDEX_CACHE_BYTES,
+  EMBEDDED_POPULATE_BYTES,
+  EMBEDDED_READ_BYTES,
+  EMBEDDED_RETENTION_CHECK_MS,
+  EMBEDDED_SEALED_FILES,
+  EMBEDDED_TURN_ROWS,
+  OFFSET_MAX,
+  SEGMENT_BYTES_MAX,
+} from "../model/limits.js";
+import { AppendTurn } from "../storage/append-turn.js";
+import { FileSystemSpace } from "../storage/disk-space.js";
+import { FilePool } from "../storage/file-pool.js";
+import { IndexCache } from "../storage/index-cache.js";
+import { PartitionLog } from "../storage/partition-log.js";
+import { PopulateBudget } from "../storage/populate-window.js";
+import type { RecoveryReport } from "../storage/recovery-report.js";
+import { AppendQueue, outcomeError } from "./append-queue.js";
+import { checkOptions, type LogOptions, shown } from "./embedded-options.js";
+import { LogReader, type ReadResult } from "./log-reader.js";
+import { PartitionWriter } from "./partition-writer.js";
+import { Scheduler } from "./scheduler.js";
+import type { LogRecord } from "./stored-records.js";
+
+export interface AppendOptions {
+  /**
+   * When the promise resolves. `forced` (default): when the records are on the disk, whatever happens to the power then.
+   * `written`: when they are in the operating system's hands: they survive this process, not a loss of power.
+   */
+  readonly ack?: "forced" | "written";
+  /**
+   * The offset that the first record must get. When the log does not end there, nothing is written and the promise rejects
+   * with OFFSET_MISMATCH: so a single writer repeats an append whose outcome it does not know, and writes it once.
+   */
+  readonly expectedOffset?: number;
+}
+
+/**
+ * Opens the log in a directory, and makes both if they are not there. One process at a time has it; a broker counts as one.
+ *
+ * After a crash this finds the end of the log by reading what was written since the last checkpoint; after `close` it costs
+ * nothing that grows with the log. An open log that is idle keeps no process alive.
+ *
+ * @param dir the directory of this log alone
+ * @throws MillraceError with `code`
+ * - `BAD_ARGUMENT`: an option that does not exist or has a wrong value
+ * - `PARTITION_IN_USE`: another process has it open
+ * - `PARTITION_DAMAGED`: records that were forced are damaged; the message names file, position and offset
+ * - `BAD_CONFIG`: another `recordFormat` than the directory has
+ * - `STORAGE_FAILURE`, or the system's error: the directory cannot be used
+ *
+ * @example
+ * ```ts
+ * import { openLog } from "millrace";
+ *
+ * await using log = await openLog("./events");
+ * const text = new TextEncoder();
+ *
+ * const first = await log.append(text.encode("signed up"));
+ * await log.appendBatch([text.encode("paid"), text.encode("sent")], { ack: "written" });
+ *
+ * for await (const { offset, payload } of log.replay(first)) {
+ *   console.log(offset, new TextDecoder().decode(payload));
+ * }
+ * ```
+ */
+export async function openLog(dir: string, options: LogOptions = {}): Promise<Log> {
+  if (typeof dir !== "string" || dir === "") {
+    throw new MillraceError("BAD_ARGUMENT", `dir: got ${shown(dir)}, expected the path of a directory`);
+  }
+  const { onEvent, diskReserveBytes, ...checked } = checkOptions(options);
+  const path = resolve(dir);
+  await mkdir(path, { recursive: true });
+  const space = await FileSystemSpace.open(path, diskReserveBytes, systemClock);
+  const log = await PartitionLog.open(path, checked, {
+    clock: systemClock,
+    indexCache: new IndexCache(EMBEDDED_INDEX_CACHE_BYTES),
+    files: new FilePool(EMBEDDED_SEALED_FILES),
+    populate: new PopulateBudget(EMBEDDED_POPULATE_BYTES),
+    space,
+    log: onEvent,
+  });
+  const turn = new AppendTurn(EMBEDDED_TURN_ROWS, systemClock);
+  // The queue in front bounds what waits, so nothing is ever refused for want of memory.
+  const unbounded = Number.MAX_SAFE_INTEGER;
+  const scheduler = new Scheduler({ turnBytes: SEGMENT_BYTES_MAX, queuedBytesMax: unbounded }, turn);
+  const writer = new PartitionWriter(log, scheduler, { ...checked, mailboxBytes: unbounded }, systemTimers);
+  return new Log(writer, scheduler, checked.retentionBytes !== undefined || checked.retentionMs !== undefined);
+}
+
+/** A log opened by {@link openLog}. */
+export class Log implements AsyncDisposable {
+  readonly #log: PartitionLog;
+  readonly #writer: PartitionWriter<PartitionLog>;
+  readonly #queue: AppendQueue;
+  readonly #reader: LogReader;
+  #stopRetention: () => void = () => undefined;
+  #retention: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  /** @internal Logs are opened by {@link openLog}. */
+  constructor(writer: PartitionWriter<PartitionLog>, scheduler: Scheduler, hasRetention: boolean) {
+    this.#log = writer.log;
+    this.#writer = writer;
+    this.#queue = new AppendQueue(writer, scheduler, (code) =>
+      code === ErrorCodes.SHUTTING_DOWN ? this.#closed() : outcomeError(code, this.dir, this.#log.poisoned),
+    );
+    this.#reader = new LogReader(this.#log);
+    if (hasRetention) this.#armRetention();
+  }
+
+  /** The log's directory, absolute. */
+  get dir(): string {
+    return this.#log.dir;
+  }
+  /** What opening found and did, for example how many bytes of a torn tail were cut. */
+  get recovery(): RecoveryReport {
+    return this.#log.recovery;
+  }
+  /** The first record's offset. Above 0 once retention has removed segments. */
+  get logStartOffset(): Offset {
+    return this.#log.logStartOffset;
+  }
+  /** The offset that the next record gets. What lies below is written. */
+  get logEndOffset(): Offset {
+    return this.#log.logEndOffset;
+  }
+  /** What lies below is forced to disk. */
+  get durableOffset(): Offset {
+    return this.#log.durableOffset;
+  }
+  /** What lies below can be read: the log end, or with `visibility: "durable"` the durable offset. */
+  get highWatermark(): Offset {
+    return this.#writer.highWatermark;
+  }
+
+  /**
+   * Appends one record and resolves with its offset. Records get their offsets in the order of the calls; calls that are made
+   * without waiting for one another are written, and forced, together.
+   *
+   * @param record at least one byte, at most what a segment holds. It must stay as it is until the promise settles.
+   * @throws MillraceError with `code` `BAD_ARGUMENT`, `RECORD_TOO_LARGE` (larger than a segment), `LOG_FULL` (no room on the
+   * disk: nothing was kept, and it can be tried again), `OFFSET_MISMATCH`, `STORAGE_FAILURE` (a write or a barrier failed;
+   * whether the record is there shows when the log is opened again), `CLOSED`
+   */
+  append(record: Uint8Array, options: AppendOptions = {}): Promise<Offset> {
+    return this.appendBatch([record], options);
+  }
+
+  /**
+   * Appends records with adjacent offsets and resolves with the first one's. Adjacent, not atomic: after a loss of power a
+   * batch that was not forced may be there in part, its first records without its last.
+   *
+   * @param records at least one, 256 MiB together at most
+   * @throws as {@link append}
+   */
+  async appendBatch(records: readonly Uint8Array[], options: AppendOptions = {}): Promise<Offset> {
+    const { ack = "forced", expectedOffset = -1 } = options;
+    if (ack !== "forced" && ack !== "written") {
+      throw new MillraceError("BAD_ARGUMENT", `ack: got ${shown(ack)}, expected "forced" or "written"`);
+    }
+    if (options.expectedOffset !== undefined) checkOffset("expectedOffset", options.expectedOffset);
+    const regionBytes = this.#regionBytes(records);
+    if (this.#closing !== undefined) throw this.#closed();
+    const policy = ack === "forced" ? AckPolicy.FORCED : AckPolicy.WRITTEN;
+    return this.#queue.append({ records, regionBytes, ack: policy, expectedOffset });
+  }
+
+  /**
+   * Reads records from an offset on, checks their sums and resolves with them and with the offset to read on from. At the
+   * end of the log there are none, and that is no error. One read never goes beyond a segment.
+   *
+   * @param from an offset from `logStartOffset` to `logEndOffset`
+   * @param options.maxBytes about how much to read, as stored, in bytes; one record is read in any case. Default 1 MiB.
+   * @throws MillraceError with `code` `OFFSET_OUT_OF_RANGE`, `CORRUPT_RECORD` (a {@link DamagedRecordError} that names offset,
+   * file and position; the records before it can be read), `STORAGE_FAILURE`, `BAD_ARGUMENT`, `CLOSED`
+   */
+  async read(from: number, options: { readonly maxBytes?: number } = {}): Promise<ReadResult> {
+    const { maxBytes = EMBEDDED_READ_BYTES } = options;
+    checkOffset("from", from);
+    if (!Number.isSafeInteger(maxBytes) || maxBytes < 1) {
+      throw new MillraceError(
+        "BAD_ARGUMENT",
+        `maxBytes: got ${shown(maxBytes)}, expected a whole number of at least 1`,
+      );
+    }
+    if (this.#closing !== undefined) throw this.#closed();
+    return this.#reader.read(from, Math.min(maxBytes, SEGMENT_BYTES_MAX), () => this.#writer.highWatermark);
+  }
+
+  /**
+   * The records from an offset to the high watermark as it is when the first one is asked for: it ends, also while appending
+   * goes on.
+   *
+   * @param from where to begin; default: the first record there is
+   * @throws as {@link read}
+   */
+  async *replay(from?: number): AsyncGenerator<LogRecord, void, undefined> {
+    let next: number = from ?? this.logStartOffset;
+    const end = this.highWatermark;
+    // An offset that is not there is an error also when there is nothing to read.
+    if (next >= end) await this.read(next);
+    while (next < end) {
+      const { records, nextOffset } = await this.read(next);
+      for (const record of records) {
+        if (record.offset >= end) return;
+        yield record;
+      }
+      next = nextOffset;
+    }
+  }
+
+  /** The same as `replay()`: `for await (const record of log)`. */
+  [Symbol.asyncIterator](): AsyncGenerator<LogRecord, void, undefined> {
+    return this.replay();
+  }
+
+  /**
+   * Forces to disk everything that was appended before, however it was acknowledged. Resolves with the durable offset.
+   *
+   * @throws MillraceError with `code` `STORAGE_FAILURE` or `CLOSED`
+   */
+  async force(): Promise<Offset> {
+    if (this.#closing !== undefined) throw this.#closed();
+    await this.#queue.offered();
+    return this.#writer.force();
+  }
+
+  /**
+   * Writes and forces what was appended before, and closes the log: opening it again costs nothing that grows with it. Calls
+   * after this one reject with CLOSED; closing again is no error.
+   *
+   * @throws MillraceError with `code` `STORAGE_FAILURE` when the last barrier failed; the log is closed nevertheless
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#stopRetention();
+    await this.#retention;
+    await this.#queue.offered();
+    await this.#writer.close();
+  }
+
+  #armRetention(): void {
+    this.#stopRetention = systemTimers.after(EMBEDDED_RETENTION_CHECK_MS, () => {
+      this.#retention = this.#log.applyRetention().then(
+        () => this.#rearmRetention(),
+        () => this.#rearmRetention(),
+      );
+    });
+  }
+
+  #rearmRetention(): void {
+    if (this.#closing === undefined) this.#armRetention();
+  }
+
+  #closed(): MillraceError {
+    return new MillraceError("CLOSED", `the log in ${this.dir} is closed`);
+  }
+
+  /** Checks the records and says how many bytes their region takes. */
+  #regionBytes(records: readonly Uint8Array[]): number {
+    if (!Array.isArray(records) || records.length === 0) {
+      throw new MillraceError(
+        "BAD_ARGUMENT",
+        `records: got ${shown(records)}, expected an array of at least one Uint8Array`,
+      );
+    }
+    const largest = this.#log.maxRecordBytes;
+    let bytes = 0;
+    for (const [index, record] of records.entries()) {
+      if (!(record instanceof Uint8Array) || record.length === 0) {
+        const got = record instanceof Uint8Array ? "an empty one" : shown(record);
+        throw new MillraceError(
+          "BAD_ARGUMENT",
+          `record ${index}: got ${got}, expected a Uint8Array of at least one byte`,
+        );
+      }
+      if (record.length > largest) {
+        const message = `record ${index} has ${record.length} bytes; a segment of this log takes ${largest} at most`;
+        throw new MillraceError("RECORD_TOO_LARGE", message);
+      }
+      bytes += 4 + record.length;
+    }
+    if (bytes > EMBEDDED_BATCH_BYTES_MAX) {
+      const message = `records: ${bytes} bytes in one batch, expected ${EMBEDDED_BATCH_BYTES_MAX} at most`;
+      throw new MillraceError("BAD_ARGUMENT", message);
+    }
+    return bytes;
+  }
+}
+
+function checkOffset(name: string, value: number): void {
+  if (Number.isSafeInteger(value) && value >= 0 && value <= OFFSET_MAX) return;
+  throw new MillraceError(
+    "BAD_ARGUMENT",
+    `${name}: got ${shown(value)}, expected an offset, a whole number of at least 0`,
+  );
+}
