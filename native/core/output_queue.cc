@@ -9,13 +9,16 @@
 namespace millrace {
 
 namespace {
-// A peer that is a little slow costs one page; one that is very slow gets larger chunks, so that a send is worth its call.
-constexpr std::size_t kChunkSmallest = 4096;
+// A peer that is a little slow costs little; one that is very slow gets larger chunks, so that a send is worth
+// its call. Only behind other bytes, though: between slices each chunk holds one head and gets no more.
+constexpr std::size_t kChunkSmallest = 512;
 constexpr std::size_t kChunkLargest = 256 * 1024;
 }  // namespace
 
-OutputQueue::Chunk& OutputQueue::Push() {
+OutputQueue::Chunk& OutputQueue::Push(std::size_t capacity) {
   auto chunk = std::make_unique<Chunk>();
+  chunk->capacity = capacity;
+  held_ += sizeof(Chunk) + capacity;
   Chunk* const added = chunk.get();
   (tail_ != nullptr ? tail_->next : head_) = std::move(chunk);
   tail_ = added;
@@ -25,9 +28,9 @@ OutputQueue::Chunk& OutputQueue::Push() {
 void OutputQueue::AppendBytes(const std::uint8_t* data, std::size_t count) {
   while (count > 0) {
     if (tail_ == nullptr || tail_->is_slice() || tail_->begin + tail_->left == tail_->capacity) {
-      const std::size_t wanted = std::max(count, bytes_);
-      Chunk& chunk = Push();
-      chunk.capacity = std::clamp(wanted, kChunkSmallest, kChunkLargest);
+      const bool behind_bytes = tail_ != nullptr && !tail_->is_slice();
+      const std::size_t wanted = behind_bytes ? std::max(count, bytes_) : count;
+      Chunk& chunk = Push(std::clamp(wanted, kChunkSmallest, kChunkLargest));
       chunk.bytes.reset(new std::uint8_t[chunk.capacity]);  // make_unique would fill it with zeros first
     }
     const std::size_t used = tail_->begin + tail_->left;
@@ -42,7 +45,7 @@ void OutputQueue::AppendBytes(const std::uint8_t* data, std::size_t count) {
 
 void OutputQueue::AppendSlice(FilePtr file, off_t position, std::size_t count) {
   if (count == 0) return;
-  Chunk& chunk = Push();
+  Chunk& chunk = Push(0);
   chunk.file = std::move(file);
   chunk.position = position;
   chunk.left = count;
@@ -58,6 +61,7 @@ void OutputQueue::Consume(std::size_t count) {
     bytes_ -= count;
   }
   if (chunk.left > 0) return;
+  held_ -= sizeof(Chunk) + chunk.capacity;
   head_ = std::move(chunk.next);
   if (head_ == nullptr) tail_ = nullptr;
 }
@@ -67,6 +71,7 @@ void OutputQueue::Clear() {
   while (head_ != nullptr) head_ = std::move(head_->next);
   tail_ = nullptr;
   bytes_ = 0;
+  held_ = 0;
 }
 
 }  // namespace millrace

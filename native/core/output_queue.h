@@ -34,8 +34,13 @@ class OutputQueue {
   OutputQueue& operator=(const OutputQueue&) = delete;
 
   bool empty() const { return head_ == nullptr; }
-  /** Bytes in memory that wait. Slices do not count: they take none. */
+  /** Bytes in memory that wait to be sent. Slices do not count: their bytes are in no memory of ours. */
   std::size_t bytes() const { return bytes_; }
+  /**
+   * What the queue itself takes in memory: whole chunks and the entries for slices. Bounds go by this: a peer
+   * that asks for slices and reads none would otherwise hold much more than the heads that are counted.
+   */
+  std::size_t held() const { return held_; }
   /** The first chunk. Not empty. */
   Chunk& front() { return *head_; }
 
@@ -47,11 +52,12 @@ class OutputQueue {
   void Clear();
 
  private:
-  Chunk& Push();
+  Chunk& Push(std::size_t capacity);
 
   std::unique_ptr<Chunk> head_;
   Chunk* tail_ = nullptr;
   std::size_t bytes_ = 0;
+  std::size_t held_ = 0;
 };
 
 }  // namespace millrace

@@ -67,14 +67,14 @@ void Selector::SetGathering(Connection& c, bool gathering) {
 
 void Selector::Recount(Connection& c) {
   gathered_ += c.gather.size() - c.counted_gather;  // unsigned, so that less is right as well
-  output_ += c.out.bytes() - c.counted_out;
+  output_ += c.out.held() - c.counted_out;
   c.counted_gather = c.gather.size();
-  c.counted_out = c.out.bytes();
+  c.counted_out = c.out.held();
 }
 
 /** The bound on what waits to be sent on one connection. */
 void Selector::CheckOutput(Connection& c) {
-  const auto queued = static_cast<double>(c.out.bytes());
+  const auto queued = static_cast<double>(c.out.held());
   const auto bound = static_cast<double>(options_.connection_queued_bytes_max);
   if (queued >= bound) {
     c.output_full = true;

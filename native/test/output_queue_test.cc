@@ -55,6 +55,25 @@ TEST("bytes come out in order whatever the portions were") {
   }
 }
 
+TEST("what it holds in memory is counted, so that many small heads of slices do not pass for few bytes") {
+  OutputQueue queue;
+  EXPECT_EQ(queue.held(), 0);
+  FilePtr file = SomeFile();
+  for (int i = 0; i < 1000; i++) {
+    Append(queue, "a head of a slice");
+    queue.AppendSlice(file, i, 10);
+  }
+  EXPECT_EQ(queue.bytes(), 17'000);
+  EXPECT_TRUE(queue.held() > 500'000);
+  EXPECT_TRUE(queue.held() < 1'000'000);
+  while (!queue.empty()) queue.Consume(queue.front().left);
+  EXPECT_EQ(queue.held(), 0);
+  Append(queue, Pattern(100'000));
+  EXPECT_TRUE(queue.held() >= 100'000);
+  queue.Clear();
+  EXPECT_EQ(queue.held(), 0);
+}
+
 TEST("a slice keeps its place between bytes, and its file until its last byte") {
   OutputQueue queue;
   FilePtr file = SomeFile();
