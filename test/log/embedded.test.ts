@@ -1,16 +1,13 @@
 // The embedded log through its public face, on real files.
 
-import { execFile } from "node:child_process";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { DamagedRecordError, type LogOptions, openLog } from "../../src/index.js";
 import { native } from "../../src/native/binding.js";
 import { tempDir } from "../support/tmp.js";
 import { bytesOf, collect, texts } from "./support/records.js";
 
-const run = promisify(execFile);
 const paths = ["MAPPED", "FILE_CHANNEL"] as const;
 const formats = ["crc32c", "plain"] as const;
 /** Small enough that a test is quick, and a disk that is nearly full does not matter. */
@@ -335,37 +332,4 @@ describe("opening and closing", () => {
     await log.close();
     expect(performance.now() - began).toBeLessThan(1000);
   });
-
-  it("keeps no process alive: one that does not close it ends, and what was acknowledged is there", async () => {
-    const dir = tempDir();
-    const program = `
-      import { openLog } from ${JSON.stringify(new URL("../../.cache/test-log/index.js", import.meta.url).href)};
-      const log = await openLog(${JSON.stringify(dir)}, { diskReserveBytes: 0 });
-      await log.append(new TextEncoder().encode("kept"));
-      await log.append(new TextEncoder().encode("written"), { ack: "written" });
-      console.log("done", log.logEndOffset);`;
-    await bundleIndex();
-    const began = performance.now();
-    const { stdout } = await run(process.execPath, ["--input-type=module", "-e", program], { timeout: 10_000 });
-    expect(stdout).toBe("done 2\n");
-    expect(performance.now() - began).toBeLessThan(3000);
-    await using log = await openLog(dir, { diskReserveBytes: 0 });
-    // A process that ends is not a loss of power: what was written is there, too.
-    expect(texts(await collect(log))).toEqual(["kept", "written"]);
-  });
 });
-
-/** The package as a program imports it: plain JavaScript. */
-async function bundleIndex(): Promise<void> {
-  const { build } = await import("esbuild");
-  await build({
-    entryPoints: [new URL("../../src/index.ts", import.meta.url).pathname],
-    outfile: new URL("../../.cache/test-log/index.js", import.meta.url).pathname,
-    bundle: true,
-    format: "esm",
-    platform: "node",
-    target: "node20",
-    packages: "external",
-    logLevel: "warning",
-  });
-}

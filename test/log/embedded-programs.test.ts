@@ -1,0 +1,81 @@
+// The embedded log in processes of their own: the example of its documentation, and how such a process ends.
+
+import { readFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+import { openLog } from "../../src/index.js";
+import { tempDir } from "../support/tmp.js";
+import { runProgram } from "./support/program.js";
+import { bytesOf, collect, texts } from "./support/records.js";
+
+it("the example of its documentation runs and prints what one expects", async () => {
+  const source = await readFile(new URL("../../src/log/embedded.ts", import.meta.url), "utf8");
+  const example = /@example\n \* ```ts\n([\s\S]*?) \* ```/.exec(source)?.[1]?.replaceAll(/^ \* ?/gm, "");
+  expect(example).toContain("openLog");
+  const { code, stdout, stderr } = await runProgram(example as string, tempDir());
+  expect(stderr).toBe("");
+  expect(stdout).toBe("0 signed up\n1 paid\n2 sent\n");
+  expect(code).toBe(0);
+});
+
+const open = `
+  import { openLog } from "millrace";
+  const log = await openLog("log", { diskReserveBytes: 0 });
+  const bytes = (text: string) => new TextEncoder().encode(text);`;
+
+it("an open log keeps no process alive, and what was acknowledged is there when it has ended without closing", async () => {
+  const dir = tempDir();
+  const program = `${open}
+    await log.append(bytes("forced"));
+    await log.append(bytes("written"), { ack: "written" });
+    console.log("done", log.logEndOffset);`;
+  const { code, stdout, stderr, ms } = await runProgram(program, dir);
+  expect([code, stdout, stderr]).toEqual([0, "done 2\n", ""]);
+  expect(ms).toBeLessThan(2000);
+  await using log = await openLog(`${dir}/log`, { diskReserveBytes: 0 });
+  // The end of a process is not a loss of power: what was only written is there, too.
+  expect(texts(await collect(log))).toEqual(["forced", "written"]);
+});
+
+it("a process with an append under way lives until that has ended", async () => {
+  const program = `${open}
+    void log.append(bytes("a")).then((offset) => console.log("forced", offset));`;
+  const { code, stdout } = await runProgram(program, tempDir());
+  expect([code, stdout]).toEqual([0, "forced 0\n"]);
+});
+
+it("an append that nobody catches ends the process as any rejected promise does", async () => {
+  const program = `${open}
+    await log.close();
+    await log.append(bytes("late"));`;
+  const { code, stderr } = await runProgram(program, tempDir());
+  expect(code).toBe(1);
+  expect(stderr).toContain("CLOSED");
+});
+
+it("after a kill in the middle of appending, all that was acknowledged is there, in order and without gaps", async () => {
+  const dir = tempDir();
+  const program = `${open}
+    import { writeSync } from "node:fs";
+    let next = 0;
+    const producer = async () => {
+      while (next < 1_000_000) {
+        const n = next++;
+        const offset = await log.append(bytes("record " + n), { ack: n % 10 === 0 ? "forced" : "written" });
+        writeSync(1, n + " " + offset + "\\n");
+      }
+    };
+    setTimeout(() => process.kill(process.pid, "SIGKILL"), 700);
+    await Promise.all(Array.from({ length: 20 }, producer));`;
+  const { stdout } = await runProgram(program, dir);
+  const acknowledged = stdout
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => line.split(" ").map(Number) as [number, number]);
+  expect(acknowledged.length).toBeGreaterThan(100);
+  await using log = await openLog(`${dir}/log`, { diskReserveBytes: 0 });
+  const there = await collect(log);
+  expect(there.map(({ offset }) => offset)).toEqual(there.map((_, n) => n));
+  const all = texts(there);
+  for (const [n, offset] of acknowledged) expect(all[offset]).toBe(`record ${n}`);
+  expect(await log.append(bytesOf("next"))).toBe(there.length);
+});
