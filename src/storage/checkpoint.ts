@@ -1,9 +1,9 @@
 // One slot of the `checkpoint` file: its layout, both directions, and which of two counts. Pure; the file is checkpoint-file.ts.
 //
 //   0   u32  magic "MRCP"
-//   4   u32  version
+//   4   u32  CRC-32C of [8, bytes)
 //   8   u32  bytes from 0 on that are used
-//   12  u32  CRC-32C of [16, bytes)
+//   12  u32  version; all that stands before it is the same in every version, so that a newer one is told from a damaged one
 //   16  u64  sequence: of two whole slots the higher one counts
 //   24  u64  durable offset
 //   32  u64  base offset of the segment it lies in
@@ -21,7 +21,7 @@ import type { EpochEntry } from "./epochs.js";
 
 const MAGIC = 0x4d524350;
 const VERSION = 1;
-const SUMMED_FROM = 16;
+const SUMMED_FROM = 8;
 const HEADER_BYTES = 72;
 const EPOCH_BYTES = 12;
 const BOOT_BYTES = 16;
@@ -50,7 +50,7 @@ export function encodeSlot(sequence: number, checkpoint: Checkpoint): Uint8Array
   const view = new DataView(bytes.buffer);
   const used = HEADER_BYTES + checkpoint.epochs.length * EPOCH_BYTES;
   view.setUint32(0, MAGIC);
-  view.setUint32(4, VERSION);
+  view.setUint32(12, VERSION);
   view.setUint32(8, used);
   view.setBigUint64(16, BigInt(sequence));
   view.setBigUint64(24, BigInt(checkpoint.durableOffset));
@@ -65,7 +65,7 @@ export function encodeSlot(sequence: number, checkpoint: Checkpoint): Uint8Array
     view.setUint32(HEADER_BYTES + at * EPOCH_BYTES, entry.epoch);
     view.setBigUint64(HEADER_BYTES + at * EPOCH_BYTES + 4, BigInt(entry.start));
   });
-  view.setUint32(12, native.crc32c(bytes.subarray(SUMMED_FROM, used)));
+  view.setUint32(4, native.crc32c(bytes.subarray(SUMMED_FROM, used)));
   return bytes;
 }
 
@@ -75,8 +75,8 @@ export function decodeSlot(bytes: Uint8Array): Slot | "newer" | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, SLOT_BYTES);
   const used = view.getUint32(8);
   if (view.getUint32(0) !== MAGIC || used < HEADER_BYTES || used > SLOT_BYTES) return undefined;
-  if (view.getUint32(12) !== native.crc32c(bytes.subarray(SUMMED_FROM, used))) return undefined;
-  if (view.getUint32(4) !== VERSION) return "newer";
+  if (view.getUint32(4) !== native.crc32c(bytes.subarray(SUMMED_FROM, used))) return undefined;
+  if (view.getUint32(12) !== VERSION) return "newer";
   const count = view.getUint32(44);
   if (count > EPOCHS_MAX || used !== HEADER_BYTES + count * EPOCH_BYTES) return undefined;
   const epochs: EpochEntry[] = [];
