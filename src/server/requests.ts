@@ -55,9 +55,12 @@ export class Requests {
     }
     const kind = requestKindAt(this.view, from);
     const correlation = correlationIdAt(this.view, from);
-    const error = isRequestKind(kind)
-      ? this.carryOut(session, kind, correlation, from + REQUEST_HEADER_BYTES, from + length)
-      : ErrorCodes.UNSUPPORTED_VERSION;
+    const body = from + REQUEST_HEADER_BYTES;
+    const end = from + length;
+    let error: ErrorCode = ErrorCodes.UNSUPPORTED_VERSION;
+    // Asked first because it comes most often; the look-up of all kinds costs as much as decoding it.
+    if (kind === RequestKind.PRODUCE_V1) error = this.produce(session, correlation, body, end);
+    else if (isRequestKind(kind)) error = this.carryOut(session, kind, correlation, body, end);
     if (error !== ErrorCodes.NONE) this.refuse(session, correlation, error);
   }
 

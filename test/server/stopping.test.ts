@@ -25,7 +25,7 @@ describe("O04 a broker that stops", () => {
     let sent = 0;
     const send = (): void => wire.send(produce([ascii(`${sent}`)], { ack: 2, correlation: sent++ }));
     for (let i = 0; i < 200; i++) send();
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    while (broker.statistics().produceRequests < 200) await new Promise((resolve) => setImmediate(resolve));
     const stopped = broker.stop();
     // The loop is shared with the broker: each round of it brings a request into the middle of the stop.
     let stopping = true;

@@ -1,0 +1,99 @@
+// The side port: alive, ready, and deaf to names that are not its own.
+
+import { writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { runBroker } from "../support/broker.js";
+import { tempDir } from "../support/tmp.js";
+
+interface Answer {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+}
+
+function ask(port: number | undefined, path: string, host?: string, method = "GET"): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const headers = host === undefined ? {} : { host };
+    const outgoing = request({ host: "127.0.0.1", port, path, method, headers }, (incoming) => {
+      let text = "";
+      incoming.on("data", (chunk) => {
+        text += chunk;
+      });
+      incoming.on("end", () =>
+        resolve({ status: incoming.statusCode ?? 0, body: text === "" ? {} : JSON.parse(text) }),
+      );
+    });
+    outgoing.on("error", reject);
+    outgoing.end();
+  });
+}
+
+const withSidePort = { "ops.enabled": true, "ops.port": 0 };
+
+describe("the side port", () => {
+  it("says that the broker lives and is ready", async () => {
+    const { opsPort } = await runBroker(withSidePort);
+    expect(await ask(opsPort, "/healthz")).toEqual({ status: 200, body: { live: true } });
+    const { status, body } = await ask(opsPort, "/readyz?verbose");
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ ready: true, reasons: [], refused: [], poisoned: [] });
+    expect(body.diskAvailableBytes).toBeGreaterThan(0);
+  });
+
+  it("is not ready when the disk is below its reserve, and says so", async () => {
+    const { opsPort } = await runBroker({ ...withSidePort, "disk.reserve.bytes": "1024TiB" });
+    const { status, body } = await ask(opsPort, "/readyz");
+    expect(status).toBe(503);
+    expect(body.reasons).toEqual(["the disk is full up to disk.reserve.bytes"]);
+    expect((await ask(opsPort, "/healthz")).status).toBe(200);
+  });
+
+  it("answers under its own address, localhost and the names that are allowed, and under no other", async () => {
+    const { opsPort } = await runBroker({ ...withSidePort, "ops.allowed.hosts": "broker.example,other.example:8080" });
+    const own = [
+      `127.0.0.1:${opsPort}`,
+      "127.0.0.1",
+      "localhost",
+      `LOCALHOST:${opsPort}`,
+      "broker.example",
+      "Other.Example:1",
+    ];
+    for (const host of own) expect([host, (await ask(opsPort, "/healthz", host)).status]).toEqual([host, 200]);
+    const foreign = [
+      "evil.example",
+      "127.0.0.2",
+      "0.0.0.0",
+      "localhost.evil.example",
+      "[::1]",
+      "a:b:c",
+      "127.0.0.1:x",
+    ];
+    for (const host of foreign) expect([host, (await ask(opsPort, "/healthz", host)).status]).toEqual([host, 421]);
+  });
+
+  it("reads only, and knows no other page", async () => {
+    const { opsPort } = await runBroker(withSidePort);
+    expect((await ask(opsPort, "/healthz", undefined, "POST")).status).toBe(405);
+    expect((await ask(opsPort, "/healthz", undefined, "HEAD")).status).toBe(200);
+    expect((await ask(opsPort, "/")).status).toBe(404);
+    expect((await ask(opsPort, "//healthz")).status).toBe(404);
+  });
+
+  it("is closed with the broker", async () => {
+    const broker = await runBroker(withSidePort);
+    await broker.stop();
+    await expect(ask(broker.opsPort, "/healthz")).rejects.toThrow("ECONNREFUSED");
+  });
+
+  it("O08 names the partition that refused to open", async () => {
+    const dataDir = tempDir("o08");
+    const first = await runBroker({ "data.dir": dataDir, topics: "orders:2" });
+    await first.stop();
+    writeFileSync(join(dataDir, "orders-1", "partition.json"), "{");
+    const { opsPort } = await runBroker({ ...withSidePort, "data.dir": dataDir, topics: "orders:2" });
+    const { status, body } = await ask(opsPort, "/readyz");
+    expect(status).toBe(503);
+    expect(body.refused).toEqual([expect.objectContaining({ partition: "orders-1", dir: join(dataDir, "orders-1") })]);
+  });
+});
