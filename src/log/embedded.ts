@@ -58,7 +58,7 @@ export interface AppendOptions {
  * - `PARTITION_IN_USE`: another process has it open
  * - `PARTITION_DAMAGED`: records that were forced are damaged; the message names file, position and offset
  * - `BAD_CONFIG`: another `recordFormat` than the directory has
- * - `STORAGE_FAILURE`, or the system's error: the directory cannot be used
+ * - `STORAGE_FAILURE`: the directory cannot be used; `cause` is the system's error
  *
  * @example
  * ```ts
@@ -81,16 +81,22 @@ export async function openLog(dir: string, options: LogOptions = {}): Promise<Lo
   }
   const { onEvent, diskReserveBytes, ...checked } = checkOptions(options);
   const path = resolve(dir);
-  await mkdir(path, { recursive: true });
-  const space = await FileSystemSpace.open(path, diskReserveBytes, systemClock);
-  const log = await PartitionLog.open(path, checked, {
-    clock: systemClock,
-    indexCache: new IndexCache(EMBEDDED_INDEX_CACHE_BYTES),
-    files: new FilePool(EMBEDDED_SEALED_FILES),
-    populate: new PopulateBudget(EMBEDDED_POPULATE_BYTES),
-    space,
-    log: onEvent,
-  });
+  let log: PartitionLog;
+  try {
+    await mkdir(path, { recursive: true });
+    log = await PartitionLog.open(path, checked, {
+      clock: systemClock,
+      indexCache: new IndexCache(EMBEDDED_INDEX_CACHE_BYTES),
+      files: new FilePool(EMBEDDED_SEALED_FILES),
+      populate: new PopulateBudget(EMBEDDED_POPULATE_BYTES),
+      space: await FileSystemSpace.open(path, diskReserveBytes, systemClock),
+      log: onEvent,
+    });
+  } catch (cause) {
+    if (cause instanceof MillraceError) throw cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new MillraceError("STORAGE_FAILURE", `the log in ${path} cannot be opened: ${why}`, { cause });
+  }
   const turn = new AppendTurn(EMBEDDED_TURN_ROWS, systemClock);
   // The queue in front bounds what waits, so nothing is ever refused for want of memory.
   const unbounded = Number.MAX_SAFE_INTEGER;

@@ -1,6 +1,6 @@
 // The embedded log through its public face, on real files.
 
-import { open, readdir } from "node:fs/promises";
+import { open, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { DamagedRecordError, type LogOptions, openLog } from "../../src/index.js";
@@ -271,6 +271,20 @@ describe("opening and closing", () => {
     const dir = tempDir();
     await expect(openLog(dir, options as LogOptions)).rejects.toMatchObject({ code: "BAD_ARGUMENT", message });
     expect(await readdir(dir)).toEqual([]);
+  });
+
+  it("says what the system says when the directory cannot be used", async () => {
+    const file = join(tempDir(), "file");
+    await writeFile(file, "");
+    await expect(openLog(join(file, "log"))).rejects.toMatchObject({
+      code: "STORAGE_FAILURE",
+      message: /the log in .*file\/log cannot be opened: ENOTDIR/,
+      cause: { code: "ENOTDIR" },
+    });
+    await expect(openLog("")).rejects.toMatchObject({
+      code: "BAD_ARGUMENT",
+      message: /dir: got "", expected the path/,
+    });
   });
 
   it("refuses what is no record, and says what was expected", async () => {
