@@ -1,0 +1,440 @@
+// The selector over real sockets: one thing at a time. selector_storm_test.cc has everything at once.
+
+#include "core/selector.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/bytes.h"
+#include "test/harness.h"
+#include "test/scratch_file.h"
+#include "test/selector_play.h"
+
+using namespace millrace;
+
+namespace counter = selector_counter;
+
+namespace {
+
+std::string Framed(const std::string& contents) {
+  std::uint8_t prefix[4];
+  StoreBigEndian32(prefix, static_cast<std::uint32_t>(contents.size()));
+  return std::string(reinterpret_cast<char*>(prefix), 4) + contents;
+}
+
+void Write(const Fd& fd, const std::string& bytes) {
+  EXPECT_EQ(send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), bytes.size());
+}
+
+/** What has arrived; `*ended` says whether the stream ended. */
+std::string ReadAll(const Fd& fd, bool* ended = nullptr) {
+  std::string all;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t got = recv(fd.get(), buffer, sizeof buffer, 0);
+    if (got <= 0) {
+      if (ended != nullptr) *ended = got == 0 || errno != EAGAIN;
+      return all;
+    }
+    all.append(buffer, static_cast<std::size_t>(got));
+  }
+}
+
+std::string FileBytes(std::size_t position, std::size_t bytes) {
+  std::string all(bytes, '\0');
+  for (std::size_t i = 0; i < bytes; i++) all[i] = static_cast<char>(PatternAt(position + i));
+  return all;
+}
+
+struct Ends {
+  explicit Ends(SelectorPlay& play) {
+    play.on_closed = [this](std::int32_t id, CloseReason reason) { reasons[id] = reason; };
+  }
+  std::map<std::int32_t, CloseReason> reasons;
+};
+
+}  // namespace
+
+TEST("slices between bytes arrive as they lie in the file, by sendfile and on the heap path alike") {
+  const ScratchFile scratch(3 << 20);
+  for (const bool zero_copy : {true, false}) {
+    SelectorOptions options = SelectorPlay::Defaults();
+    options.zero_copy = zero_copy;
+    SelectorPlay play(options);
+    play.on_frame = [&](std::int32_t id, const std::uint8_t*, std::size_t) {
+      play.Reply(id, "head", 1, scratch.file(), 1000, 2'000'000);
+      play.Reply(id, "", 0, scratch.file(), 7, 100);
+      play.Reply(id, "middle", 0);
+      play.Reply(id, "tail", 0, scratch.file(), 0, 0);
+    };
+    const Fd client = play.Connect();
+    Write(client, Framed("go"));
+    const std::string expected = "head" + FileBytes(1000, 2'000'000) + FileBytes(7, 100) + "middletail";
+    std::string got;
+    play.TurnUntil([&] {
+      got += ReadAll(client);
+      return got.size() >= expected.size();
+    });
+    EXPECT_TRUE(got == expected);
+    EXPECT_EQ(play.counter(counter::kSendfileBytes), zero_copy ? 2'000'100 : 0);
+    EXPECT_EQ(play.counter(counter::kHeapBytes), zero_copy ? 0 : 2'000'100);
+    EXPECT_EQ(play.counter(counter::kSendfileCalls) > 0, zero_copy);
+    EXPECT_EQ(play.counter(counter::kBytesOut), expected.size());
+  }
+}
+
+TEST("cold slices are read in by a worker, and others are served meanwhile") {
+  const ScratchFile scratch(8 << 20);
+  SelectorPlay play;
+  scratch.DropFromCache();
+  play.on_frame = [&](std::int32_t id, const std::uint8_t* bytes, std::size_t) {
+    if (*bytes == 'f') {
+      play.Reply(id, "head", 1, scratch.file(), 0, 8 << 20);
+    } else {
+      play.Reply(id, "pong");
+    }
+  };
+  const Fd reader = play.Connect();
+  const Fd other = play.Connect();
+  Write(reader, Framed("f"));
+  std::string got;
+  int pongs = 0;
+  Write(other, Framed("p"));
+  play.TurnUntil([&] {
+    got += ReadAll(reader);
+    if (!ReadAll(other).empty()) {
+      pongs++;
+      Write(other, Framed("p"));
+    }
+    return got.size() >= 4 + (8 << 20);
+  });
+  EXPECT_TRUE(got == "head" + FileBytes(0, 8 << 20));
+  EXPECT_GT(play.counter(counter::kColdReads), 0);
+  EXPECT_GT(pongs, 1);
+}
+
+TEST("a file that was removed is sent to its end, and closed then") {
+  FilePtr file;
+  std::weak_ptr<File> alive;
+  SelectorPlay play;
+  {
+    const ScratchFile scratch(4 << 20);
+    file = scratch.file();
+    alive = file;
+  }
+  play.on_frame = [&](std::int32_t id, const std::uint8_t*, std::size_t) {
+    play.Reply(id, "", 1, std::move(file), 0, 4 << 20);
+  };
+  const Fd client = play.Connect();
+  Write(client, Framed("go"));
+  std::string got;
+  play.TurnUntil([&] {
+    got += ReadAll(client);
+    return got.size() >= 4 << 20;
+  });
+  EXPECT_TRUE(got == FileBytes(0, 4 << 20));
+  EXPECT_TRUE(alive.expired());
+}
+
+TEST("a file that is shorter than the slice closes the connection and says so") {
+  for (const bool zero_copy : {true, false}) {
+    const ScratchFile scratch(1 << 20);
+    SelectorOptions options = SelectorPlay::Defaults();
+    options.zero_copy = zero_copy;
+    SelectorPlay play(options);
+    Ends ends(play);
+    std::int32_t id = 0;
+    play.on_frame = [&](std::int32_t connection, const std::uint8_t*, std::size_t) {
+      id = connection;
+      play.Reply(connection, "", 1, scratch.file(), 0, 2 << 20);
+    };
+    const Fd client = play.Connect();
+    Write(client, Framed("go"));
+    std::string got;
+    bool ended = false;
+    play.TurnUntil([&] {
+      got += ReadAll(client, &ended);
+      return ended && ends.reasons.size() == 1;
+    });
+    EXPECT_TRUE(got == FileBytes(0, got.size()));
+    EXPECT_LE(got.size(), 1 << 20);
+    EXPECT_TRUE(ends.reasons[id] == CloseReason::kFileShort);
+  }
+}
+
+TEST("an id of an earlier owner of the slot reaches nobody") {
+  SelectorPlay play;
+  Ends ends(play);
+  std::vector<std::int32_t> ids;
+  play.on_opened = [&](std::int32_t id) { ids.push_back(id); };
+  for (int i = 0; i < 5000; i++) {
+    const Fd client = play.Connect();
+    play.TurnUntil([&] { return ids.size() == static_cast<std::size_t>(i) + 1; });
+    ASSERT_GT(ids.back(), 0);
+    if (i == 0) continue;
+    ASSERT_NE(ids[ids.size() - 2], ids.back());
+    play.Reply(ids[ids.size() - 2], "late");
+    play.Send();
+    play.selector.Close(ids[ids.size() - 2], true);
+    bool ended = false;
+    ASSERT_EQ(ReadAll(client, &ended), "");
+    ASSERT_FALSE(ended);
+  }
+  // Slots are dense, and all generations of one slot come before the first comes again.
+  std::map<std::int32_t, int> uses;
+  for (const std::int32_t id : ids) {
+    uses[id]++;
+    EXPECT_LT(id & 0xfffff, 4);
+  }
+  for (const auto& [id, count] : uses) EXPECT_LE(count, 3);
+}
+
+TEST("replies to a connection of the same turn that was closed are dropped, and its files let go") {
+  const ScratchFile scratch(1 << 20);
+  SelectorPlay play;
+  int frames = 0;
+  play.on_frame = [&](std::int32_t id, const std::uint8_t*, std::size_t) {
+    frames++;
+    play.selector.Close(id, true);
+    play.Reply(id, "late", 1, scratch.file(), 0, 1000);
+  };
+  const Fd client = play.Connect();
+  Write(client, Framed("a"));
+  play.TurnUntil([&] { return frames == 1; });
+  bool ended = false;
+  play.TurnUntil([&] {
+    EXPECT_EQ(ReadAll(client, &ended), "");
+    return ended;
+  });
+  EXPECT_EQ(scratch.file().use_count(), 1);
+}
+
+TEST("a turn that has nothing to do is not asked for again") {
+  SelectorOptions options = SelectorPlay::Defaults();
+  options.requests_max = 2;
+  options.connections_max = 2;
+  options.connection_queued_bytes_max = 1000;
+  SelectorPlay play(options);
+  std::vector<std::int32_t> ids;
+  play.on_opened = [&](std::int32_t id) { ids.push_back(id); };
+  const Fd full = play.Connect();      // at the bound of open requests
+  const Fd unread = play.Connect();    // owed more than it reads
+  const Fd refused = play.Connect();   // beyond connections_max
+  play.TurnUntil([&] { return ids.size() == 2; });
+  for (int i = 0; i < 5; i++) Write(full, Framed("x"));
+  play.Reply(ids[1], std::string(1 << 20, 'y'));
+  play.Send();
+  for (int i = 0; i < 16; i++) {
+    play.Reply(ids[1], std::string(1 << 20, 'y'));
+    play.Send();
+  }
+  Write(unread, Framed("z"));
+  for (int i = 0; i < 20; i++) play.Turn(1);
+  ASSERT_GT(play.selector.QueuedBytes(ids[1]), 1000);
+  EXPECT_EQ(play.counter(counter::kListenerPauses), 1);
+
+  pollfd ready{play.selector.fd(), POLLIN, 0};
+  EXPECT_FALSE(play.selector.NeedsTurn());
+  EXPECT_EQ(poll(&ready, 1, 50), 0);
+
+  // Half of a connection's end is no reason to spin either.
+  shutdown(full.get(), SHUT_WR);
+  shutdown(unread.get(), SHUT_WR);
+  for (int i = 0; i < 5; i++) play.Turn(1);
+  EXPECT_FALSE(play.selector.NeedsTurn());
+  EXPECT_EQ(poll(&ready, 1, 50), 0);
+}
+
+TEST("out of descriptors the listener waits until one is free") {
+  SelectorPlay play;
+  int opened = 0;
+  play.on_opened = [&](std::int32_t) { opened++; };
+  std::vector<Fd> clients;
+  for (int i = 0; i < 3; i++) clients.push_back(play.Connect());
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  // No descriptor is free: the next one would be above the limit.
+  const rlim_t next = static_cast<rlim_t>(Fd(dup(0)).get());
+  const rlimit none{next, before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  for (int i = 0; i < 5; i++) play.Turn(1);
+  EXPECT_EQ(opened, 0);
+  EXPECT_EQ(play.counter(counter::kListenerPauses), 1);
+  pollfd ready{play.selector.fd(), POLLIN, 0};
+  EXPECT_EQ(poll(&ready, 1, 20), 0);
+  setrlimit(RLIMIT_NOFILE, &before);
+  play.selector.Sweep();
+  play.TurnUntil([&] { return opened == 3; });
+}
+
+TEST("time limits close those who outstay them, and nobody else") {
+  SelectorOptions options = SelectorPlay::Defaults();
+  options.frame_timeout_ms = 30;
+  options.write_stall_ms = 30;
+  options.idle_ms = 100;
+  SelectorPlay play(options);
+  Ends ends(play);
+  std::vector<std::int32_t> ids;
+  play.on_opened = [&](std::int32_t id) { ids.push_back(id); };
+  const Fd half = play.Connect();
+  play.TurnUntil([&] { return ids.size() == 1; });
+  const Fd waiting = play.Connect();
+  play.TurnUntil([&] { return ids.size() == 2; });
+  const Fd stalled = play.Connect();
+  play.TurnUntil([&] { return ids.size() == 3; });
+  const Fd idle = play.Connect();
+  play.TurnUntil([&] { return ids.size() == 4; });
+  Write(half, Framed("abc").substr(0, 5));
+  Write(waiting, Framed("parked"));  // an open request: never idle
+  for (int i = 0; i < 16; i++) {
+    play.Reply(ids[2], std::string(1 << 20, 'y'));
+    play.Send();
+  }
+  const auto pass = [&](int ms) {
+    for (const std::int64_t until = MonotonicUs() + ms * 1000; MonotonicUs() < until;) play.Turn(5);
+    play.selector.Sweep();
+    play.Turn(0);
+  };
+  pass(10);
+  EXPECT_EQ(ends.reasons.size(), 0);
+  pass(40);
+  EXPECT_EQ(ends.reasons.size(), 2);
+  EXPECT_TRUE(ends.reasons[ids[0]] == CloseReason::kFrameTimeout);
+  EXPECT_TRUE(ends.reasons[ids[2]] == CloseReason::kWriteStall);
+  pass(100);
+  EXPECT_EQ(ends.reasons.size(), 3);
+  EXPECT_TRUE(ends.reasons[ids[3]] == CloseReason::kIdle);
+  EXPECT_EQ(play.selector.connections(), 1);
+}
+
+TEST("at the bound on all queued bytes the oldest gatherer goes on, and the others when there is room") {
+  SelectorOptions options = SelectorPlay::Defaults();
+  options.max_frame_bytes = 300'000;
+  options.queued_bytes_max = 400'000;
+  SelectorPlay play(options);
+  std::vector<std::int32_t> done;
+  play.on_frame = [&](std::int32_t id, const std::uint8_t*, std::size_t length) {
+    EXPECT_EQ(length, 250'000);
+    done.push_back(id);
+    play.Reply(id, "ok");
+  };
+  std::vector<std::int32_t> ids;
+  play.on_opened = [&](std::int32_t id) { ids.push_back(id); };
+  const std::string frame = Framed(std::string(250'000, 'q'));
+  std::vector<Fd> clients;
+  std::vector<std::size_t> sent(4, 0);
+  for (std::size_t i = 0; i < 4; i++) {
+    clients.push_back(play.Connect());
+    play.TurnUntil([&] { return ids.size() == i + 1; });
+    // Each sends most of its frame: together far beyond the bound.
+    while (sent[i] < 200'000) {
+      const ssize_t put = send(clients[i].get(), frame.data() + sent[i], 200'000 - sent[i], MSG_NOSIGNAL);
+      if (put > 0) sent[i] += static_cast<std::size_t>(put);
+      play.Turn(1);
+      if (put <= 0 && play.counter(counter::kPauses) > 0) break;
+    }
+  }
+  for (int i = 0; i < 5; i++) play.Turn(1);
+  EXPECT_EQ(play.counter(counter::kPauses), 1);
+  EXPECT_LE(play.counter(counter::kGatheredBytes), 400'000 + 64 * 1024);
+  pollfd ready{play.selector.fd(), POLLIN, 0};
+  EXPECT_EQ(poll(&ready, 1, 20), 0);
+
+  for (std::size_t i = 4; i-- > 0;) {
+    for (int tries = 0; tries < 1000 && sent[i] < frame.size(); tries++) {
+      const ssize_t put = send(clients[i].get(), frame.data() + sent[i], frame.size() - sent[i], MSG_NOSIGNAL);
+      if (put > 0) sent[i] += static_cast<std::size_t>(put);
+      play.Turn(1);
+    }
+  }
+  play.TurnUntil([&] { return done.size() == 4; });
+  EXPECT_EQ(done[0], ids[0]);
+  EXPECT_EQ(play.counter(counter::kGatheredBytes), 0);
+  EXPECT_EQ(play.counter(counter::kOutputBytes), 0);
+}
+
+TEST("bytes held by the caller pause connections as well, and their going resumes them") {
+  SelectorOptions options = SelectorPlay::Defaults();
+  options.queued_bytes_max = 1000;
+  SelectorPlay play(options);
+  int frames = 0;
+  play.on_frame = [&](std::int32_t id, const std::uint8_t*, std::size_t) {
+    frames++;
+    play.Reply(id, "ok");
+  };
+  const Fd client = play.Connect();
+  Write(client, Framed("a"));
+  play.TurnUntil([&] { return frames == 1; });
+  play.counters[counter::kExternalQueuedBytes] = 1000;
+  play.Send();
+  Write(client, Framed("b"));
+  for (int i = 0; i < 10; i++) play.Turn(1);
+  EXPECT_EQ(frames, 1);
+  play.counters[counter::kExternalQueuedBytes] = 751;
+  play.Send();
+  for (int i = 0; i < 5; i++) play.Turn(1);
+  EXPECT_EQ(frames, 1);
+  play.counters[counter::kExternalQueuedBytes] = 749;
+  play.Send();
+  play.TurnUntil([&] { return frames == 2; });
+  EXPECT_EQ(play.counter(counter::kPauses), 1);
+}
+
+TEST("finishing sends what is queued, then drops what still comes, then closes") {
+  SelectorPlay play;
+  std::vector<std::int32_t> ids;
+  play.on_opened = [&](std::int32_t id) { ids.push_back(id); };
+  const Fd client = play.Connect();
+  const Fd quiet = play.Connect();
+  play.TurnUntil([&] { return ids.size() == 2; });
+  const std::string large(900'000, 'z');
+  for (int i = 0; i < 8; i++) {
+    play.Reply(ids[0], large);
+    play.Send();
+  }
+  play.selector.Finish(500);
+  EXPECT_FALSE(play.selector.listening());
+  std::string got;
+  bool ended = false;
+  play.TurnUntil([&] {
+    send(client.get(), "more", 4, MSG_NOSIGNAL);  // unread, this would become a reset that destroys the answers
+    got += ReadAll(client, &ended);
+    return ended;
+  });
+  EXPECT_EQ(got.size(), 8 * large.size());
+  shutdown(client.get(), SHUT_WR);
+  EXPECT_FALSE(play.selector.finished());
+  for (const std::int64_t until = MonotonicUs() + 5'000'000; !play.selector.finished() && MonotonicUs() < until;) {
+    play.Turn(5);
+    play.selector.Sweep();
+  }
+  EXPECT_TRUE(play.selector.finished());
+  EXPECT_EQ(play.counter(counter::kConnections), 0);
+}
+
+TEST("a flush table is checked before anything of it is sent") {
+  SelectorPlay play;
+  const auto bad = [&](std::uint32_t column, std::int32_t value) {
+    for (int row = 0; row < 2; row++) {
+      const std::int32_t sound[] = {1, 0, 4, 1, 0, 0, 10};
+      std::copy(std::begin(sound), std::end(sound), &play.flushes[static_cast<std::size_t>(row) * kFlushColumns]);
+    }
+    play.flushes[kFlushColumns + column] = value;
+    return play.selector.CheckFlush(2, 1) == 1;
+  };
+  EXPECT_TRUE(bad(flush_column::kOffset, -1));
+  EXPECT_TRUE(bad(flush_column::kOffset, (1 << 20) - 3));
+  EXPECT_TRUE(bad(flush_column::kOffset, INT32_MAX));
+  EXPECT_TRUE(bad(flush_column::kLength, -1));
+  EXPECT_TRUE(bad(flush_column::kLength, INT32_MAX));
+  EXPECT_TRUE(bad(flush_column::kCompleted, -1));
+  EXPECT_TRUE(bad(flush_column::kFile, 1));
+  EXPECT_TRUE(bad(flush_column::kPosition, -1));
+  EXPECT_TRUE(bad(flush_column::kSliceBytes, -1));
+  EXPECT_FALSE(bad(flush_column::kConnection, -5));
+  EXPECT_FALSE(bad(flush_column::kFile, -1));
+}
