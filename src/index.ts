@@ -1,8 +1,10 @@
-// What the package exports: the log in your own process. Nothing here has logic.
+// What the package exports: the client, the log in your own process, and a broker started from code. Nothing here has logic.
 
+export type { OperatorLog } from "./broker/options.js";
+export * from "./client/index.js";
 export { type AppendOptions, Log, openLog } from "./log/embedded.js";
 export type { LogOptions } from "./log/embedded-options.js";
 export type { ReadResult } from "./log/log-reader.js";
 export { DamagedRecordError, type LogRecord } from "./log/stored-records.js";
-export { MillraceError, type MillraceErrorCode } from "./model/errors.js";
-export type { Offset } from "./model/ids.js";
+export { type RunningBroker, type StartBrokerOptions, startBroker } from "./ops/start-broker.js";
+export type { BrokerStatistics } from "./ops/statistics.js";

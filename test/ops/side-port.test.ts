@@ -60,15 +60,7 @@ describe("the side port", () => {
       "Other.Example:1",
     ];
     for (const host of own) expect([host, (await ask(opsPort, "/healthz", host)).status]).toEqual([host, 200]);
-    const foreign = [
-      "evil.example",
-      "127.0.0.2",
-      "0.0.0.0",
-      "localhost.evil.example",
-      "[::1]",
-      "a:b:c",
-      "127.0.0.1:x",
-    ];
+    const foreign = ["evil.example", "127.0.0.2", "0.0.0.0", "localhost.evil.example", "[::1]", "a:b:c", "127.0.0.1:x"];
     for (const host of foreign) expect([host, (await ask(opsPort, "/healthz", host)).status]).toEqual([host, 421]);
   });
 
