@@ -177,6 +177,8 @@ async function closePartitions(partitions: readonly Partition[], log: OperatorLo
     if (writer === undefined) return;
     try {
       await writer.close();
+      // It closes without a word then: what waited was told when it failed.
+      if (writer.log.poisoned !== undefined) throw writer.log.poisoned;
     } catch (error) {
       clean = false;
       log.error({ kind: "partition.close-failed", partition: name, err: error }, `${name} could not be closed cleanly`);

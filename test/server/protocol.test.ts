@@ -26,7 +26,6 @@ const records = (count: number, bytes = 10): Uint8Array[] =>
 
 const UNKNOWN = 1;
 const OUT_OF_RANGE = 2;
-const TOO_LARGE = 3;
 const UNSUPPORTED = 4;
 const CORRUPT = 5;
 
@@ -292,17 +291,23 @@ describe("S21 requests that cannot be carried out", () => {
     expect((await wire.ask(produce([new Uint8Array(largest)]))).error).toBe(0);
   });
 
-  it("RECORD_TOO_LARGE: a record that does not fit an empty segment is refused and never cut", async () => {
+  it("the largest record that a request can bring fits the smallest segment that may be configured with it", async () => {
     const settings = {
       "max.frame.bytes": "64KiB",
       "connection.queued.bytes.max": "64KiB",
-      "segment.bytes": 64 * 1024 + 512,
+      "segment.bytes": 64 * 1024 + 1,
     };
-    const wire = await connectTo(await runBroker(settings));
-    // A frame is smaller than a segment, so only what a segment needs beyond the frame can make a record too large.
-    const response = await wire.ask(produce([new Uint8Array(60_000)]));
-    expect(response.error).toBe(0);
-    expect([0, TOO_LARGE]).toContain((await wire.ask(produce([new Uint8Array(65_000)]))).error);
+    for (const mode of ["MAPPED", "FILE_CHANNEL"]) {
+      const wire = await connectTo(await runBroker({ ...settings, "segment.mode": mode }));
+      const largest = 64 * 1024 - 8 - (2 + 6 + 4 + 1 + 4) - 4;
+      for (let i = 0; i < 3; i++) {
+        expect(readProduced(await wire.ask(produce([new Uint8Array(largest).fill(i)], { ack: 2 }))).base).toBe(i);
+      }
+      for (let i = 0; i < 3; i++) {
+        const { payloads } = readStored(readFetched(await wire.ask(fetch(i))).payload);
+        expect(payloads).toEqual([new Uint8Array(largest).fill(i)]);
+      }
+    }
   });
 
   it("no int32 of a request makes the broker answer anything but an error or the truth", async () => {

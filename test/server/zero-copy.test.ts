@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { connectTo, spawnReady, testSettings } from "../support/broker.js";
+import { connectTo, runBroker, spawnReady, testSettings } from "../support/broker.js";
 import { randomFrom } from "../support/seed.js";
 import { tempDir } from "../support/tmp.js";
 import { fetch, produce, readFetched } from "../support/wire.js";
@@ -49,6 +49,19 @@ describe("S22 zero copy", () => {
       }
     }
     for (const answer of answers) expect(answer.equals(answers[0])).toBe(true);
+  });
+
+  it("S22 the addon counts what left by sendfile and what through memory", async () => {
+    for (const fetchMode of ["ZERO_COPY", "HEAP"]) {
+      const broker = await runBroker({ "fetch.mode": fetchMode });
+      const wire = await connectTo(broker);
+      await wire.ask(produce([new Uint8Array(50_000).fill(7)]));
+      for (let i = 0; i < 3; i++) await wire.ask(fetch(0));
+      const { sendfileBytes, sendfileCalls, heapBytes } = broker.statistics();
+      const bytes = 3 * 50_008;
+      expect([sendfileBytes, heapBytes]).toEqual(fetchMode === "ZERO_COPY" ? [bytes, 0] : [0, bytes]);
+      expect(sendfileCalls > 0).toBe(fetchMode === "ZERO_COPY");
+    }
   });
 
   it.skipIf(noStrace !== undefined)(
