@@ -24,7 +24,9 @@ export function failureText(error: unknown): string {
   if (error instanceof Failed) return lines(error.message, error.details);
   if (error instanceof Usage) return lines(error.message, ["`--help` shows how it is used"]);
   if (error instanceof MillraceError) return lines(error.message, advice(error));
-  // A bug, or a system error that nobody expected: all there is.
+  // A system error says which call failed on which path.
+  if (error instanceof Error && "syscall" in error) return lines(error.message, []);
+  // A bug: all there is.
   return lines(error instanceof Error ? (error.stack ?? error.message) : String(error), []);
 }
 
@@ -51,6 +53,8 @@ function advice(error: MillraceError): string[] {
       return ["the broker accepts connections and does not answer: its log may say why"];
     case "RECORD_EXCEEDS_MAX_BYTES":
       return ["a larger --max-bytes reads it"];
+    case "PARTITION_IN_USE":
+      return ["stop the broker first: what it writes meanwhile would be lost by a repair"];
     case "CORRUPT_RECORD":
       return ["`millrace verify DIR` on the broker's machine checks what is stored"];
     case "OFFSET_OUT_OF_RANGE":

@@ -3,6 +3,7 @@
 import { Command, CommanderError } from "commander";
 import { packageVersion } from "../ops/version.js";
 import { consumeCommand } from "./consume/consume.js";
+import { dumpCommand } from "./dump.js";
 import { Exit, exitOf, failureText } from "./failure.js";
 import { healthCommand } from "./health.js";
 import type { Io } from "./io.js";
@@ -10,6 +11,7 @@ import { ClosedPipe } from "./output.js";
 import { produceCommand } from "./produce/produce.js";
 import { serveCommand } from "./serve.js";
 import { topicsCommand } from "./topics.js";
+import { verifyCommand } from "./verify.js";
 
 const EXAMPLES = `
 Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage.
@@ -43,6 +45,8 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
   consumeCommand(program, io);
   topicsCommand(program, io);
   healthCommand(program, io);
+  verifyCommand(program, io);
+  dumpCommand(program, io);
   serveCommand(
     program,
     (result) => {

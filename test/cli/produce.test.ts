@@ -87,6 +87,13 @@ describe("produce", () => {
     expect(stdout).toBe("0 0\n1 0\n0 2\n1 2\n");
   });
 
+  it("sends everything though nobody reads the offsets any more", async () => {
+    const args = ["--print-offsets", "--batch-bytes", "30", "--linger-ms", "10s"];
+    const result = await producing({}, args, { stdin: ["12345678\n".repeat(800)], closeStdoutAfter: 10 });
+    expect({ code: result.code, stderr: result.stderr }).toEqual({ code: 0, stderr: "" });
+    expect(texts(result.broker)).toHaveLength(800);
+  });
+
   it("takes hex, base64 and sizes", async () => {
     const hexed = await producing({}, ["--framing", "hex"], { stdin: ["6162\n"] });
     expect(texts(hexed.broker)).toEqual(["ab"]);

@@ -90,9 +90,13 @@ export class CliProcess {
   readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
   private readonly pieces: Buffer[] = [];
 
-  constructor(args: readonly string[], streams: { readonly stdin?: number; readonly stdout?: number } = {}) {
+  constructor(
+    args: readonly string[],
+    streams: { readonly stdin?: number; readonly stdout?: number } = {},
+    program = cliProgram(),
+  ) {
     const inherited = Object.entries(process.env).filter(([name]) => !/^(MILLRACE_|NODE_|VITEST)/.test(name));
-    this.child = spawn(process.execPath, [cliProgram(), ...args], {
+    this.child = spawn(process.execPath, [program, ...args], {
       env: Object.fromEntries(inherited),
       stdio: [streams.stdin ?? "pipe", streams.stdout ?? "pipe", "pipe"],
     });

@@ -48,6 +48,10 @@ export class LineProducer implements RecordTarget {
     const send = (batch: Batch) => this.send(batch);
     this.lanes = Array.from({ length: options.partitions }, (_, partition) => new Lane(partition, options, send));
     this.roundRobin = new RoundRobin(options.partitions);
+    // Also when nothing is on its way: whoever pipes into this should hear of it now and not with the next line.
+    void connection.closed.then((error) => {
+      if (error !== undefined) this.fail(error);
+    });
   }
 
   get acknowledged(): number {

@@ -17,6 +17,7 @@ import { Output } from "../output.js";
 import { Progress } from "../progress.js";
 import { unescaped, value } from "../values.js";
 import { LineProducer } from "./line-producer.js";
+import { OffsetPrinter } from "./offset-printer.js";
 import { Pace, parseRate } from "./pace.js";
 import { interrupted } from "./report.js";
 
@@ -111,7 +112,7 @@ async function produce(connection: Connection, topic: string, options: ProduceVe
 
 class ProduceRun {
   readonly producer: LineProducer;
-  private readonly output: Output;
+  private readonly offsets: OffsetPrinter | undefined;
   private readonly progress: Progress;
   private readonly source: RecordSource;
   private readonly pace: Pace | undefined;
@@ -126,7 +127,7 @@ class ProduceRun {
     io: Io,
   ) {
     const recordBytesMax = connection.maxFrameBytes + LENGTH_BYTES - produceRequestBytes(topic, RegionBuilder.cost(0));
-    this.output = new Output(io.stdout);
+    this.offsets = options.printOffsets ? new OffsetPrinter(new Output(io.stdout)) : undefined;
     this.progress = new Progress(io, () => performance.now(), "records");
     this.producer = new LineProducer(connection, {
       topic,
@@ -137,9 +138,7 @@ class ProduceRun {
       batchBytes: Math.min(options.batchBytes, RegionBuilder.cost(recordBytesMax)),
       lingerMs: options.lingerMs,
       timers: systemTimers,
-      onAcknowledged: (at, { baseOffset }) => {
-        if (options.printOffsets) this.output.text(`${at} ${baseOffset}\n`);
-      },
+      onAcknowledged: (at, { baseOffset }) => this.offsets?.print(at, baseOffset),
       onFailure: () => this.wake?.(),
     });
     const framing = { recordBytesMax, skipEmpty: options.skipEmpty === true };
@@ -154,11 +153,11 @@ class ProduceRun {
     } catch (error) {
       // What came before the line that is wrong is sent, and its answers are waited for.
       await (producer.failure === undefined ? producer.finish() : producer.settled());
-      await this.output.flush();
+      await this.offsets?.flush();
       this.progress.clear();
       throw error;
     }
-    await this.output.flush();
+    await this.offsets?.flush();
     const done = this.options.ack === "none" ? "sent without acknowledgement:" : `acknowledged (${this.options.ack}):`;
     this.progress.done(producer.sent, this.inputBytes, done);
   }
@@ -183,7 +182,6 @@ class ProduceRun {
       await this.pace?.wait(this.producer.lastLine);
       await this.producer.room();
       this.stopOnFailure();
-      if (this.output.isFull) await this.output.handOver();
     }
     const { producer, progress, inputBytes: read } = this;
     progress.show(producer.lastLine, read, inputBytes === undefined ? undefined : read / Math.max(inputBytes, 1));

@@ -1,0 +1,105 @@
+// `millrace dump`: the records of a segment, as they lie there.
+
+import { stat } from "node:fs/promises";
+import { type Command, Option } from "commander";
+import { RECORD_FORMATS, type RecordFormat } from "../model/record-format.js";
+import { integer } from "../ops/settings/kinds.js";
+import type { DumpItem } from "../storage/dump.js";
+import type { Io } from "./io.js";
+import { Output } from "./output.js";
+import { partitionDirs } from "./partition-dirs.js";
+import { value } from "./values.js";
+
+interface DumpVerbOptions {
+  readonly head: number;
+  readonly format?: RecordFormat;
+  readonly json?: boolean;
+}
+
+const HEAD_BYTES = 48;
+const HEAD_BYTES_MAX = 1024 * 1024;
+
+const EXAMPLES = `
+FILE is a segment (…/orders-0/00000000000000000000.log), DIR a partition's directory or a broker's data directory. They are read
+without the lock: a broker may be writing meanwhile. A sum that does not match its payload is followed by an exclamation mark.
+
+Examples:
+  $ millrace dump millrace-data/orders-0 | tail
+  $ millrace dump millrace-data/orders-0/00000000000000000000.log --head 200
+`;
+
+export function dumpCommand(program: Command, io: Io): void {
+  program
+    .command("dump")
+    .summary("show stored records")
+    .description(
+      "Show the records of a segment file, a partition or a data directory: offset, position, length, sum, payload.",
+    )
+    .argument("<file|dir>")
+    .option("--head <bytes>", "how much of each payload is shown", value(integer(0, HEAD_BYTES_MAX)), HEAD_BYTES)
+    .addOption(
+      new Option("--format <format>", "for a segment without partition.json beside it").choices(RECORD_FORMATS),
+    )
+    .option("--json", "print a JSON value a line")
+    .addHelpText("after", EXAMPLES)
+    .action((path: string, options: DumpVerbOptions) => dumpAll(path, options, io));
+}
+
+async function dumpAll(path: string, options: DumpVerbOptions, io: Io): Promise<void> {
+  const paths = (await stat(path)).isDirectory() ? await partitionDirs(path) : [path];
+  const { dump } = await import("../storage/dump.js");
+  io.stderr.write("millrace: reading without the lock; a broker may be writing meanwhile\n");
+  const output = new Output(io.stdout);
+  for (const each of paths) {
+    for await (const item of dump(each, { headBytes: options.head, format: options.format })) {
+      output.text(options.json ? `${JSON.stringify(jsonOf(item))}\n` : itemText(item));
+      if (output.isFull) await output.handOver();
+    }
+  }
+  await output.flush();
+}
+
+function itemText(item: DumpItem): string {
+  switch (item.kind) {
+    case "segment": {
+      const { path, baseOffset, bytes, format } = item;
+      const titles = ["offset".padStart(12), "position".padStart(12), "length".padStart(9), "sum      ", "payload"];
+      return `# ${path}: from offset ${baseOffset}, ${bytes} bytes, ${format}\n${titles.join("  ")}\n`;
+    }
+    case "record": {
+      const { offset, position, length, sum, sumMatches, head } = item;
+      const sumText = sum === undefined ? "-" : sum.toString(16).padStart(8, "0") + (sumMatches === false ? "!" : "");
+      const more = head.length < length ? "…" : "";
+      const columns = [
+        String(offset).padStart(12),
+        String(position).padStart(12),
+        String(length).padStart(9),
+        sumText.padEnd(9),
+      ];
+      return `${columns.join("  ")}  ${printable(head)}${more}\n`;
+    }
+    case "end": {
+      const rest = item.tailBytes === 0 ? "" : `, then ${item.tailBytes} bytes that are no records (${item.tail})`;
+      return `# end at offset ${item.offset}, position ${item.position}${rest}\n`;
+    }
+  }
+}
+
+const jsonOf = (item: DumpItem): object =>
+  item.kind === "record" ? { ...item, head: Buffer.from(item.head).toString("base64") } : item;
+
+/** Text as it is; what would move a terminal's cursor, and bytes that are no UTF-8, as escapes. */
+function printable(bytes: Uint8Array): string {
+  const text = Buffer.from(bytes).toString();
+  if (text.includes("\ufffd"))
+    return Buffer.from(bytes)
+      .toString("latin1")
+      .replace(/[^\x20-\x7e]/g, escaped);
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\\]/gu, escaped);
+}
+
+function escaped(character: string): string {
+  if (character === "\\") return "\\\\";
+  const code = character.codePointAt(0) ?? 0;
+  return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16)}}`;
+}

@@ -1,0 +1,117 @@
+// `millrace verify`: is what is stored what was acknowledged? And, after a person has read the answer, the repair.
+
+import type { Command } from "commander";
+import { systemClock } from "../model/clock.js";
+import type { RepairStep } from "../storage/repair.js";
+import type { Finding } from "../storage/verify.js";
+import { Failed } from "./failure.js";
+import type { Io } from "./io.js";
+import { Output } from "./output.js";
+import { partitionDirs } from "./partition-dirs.js";
+
+interface VerifyVerbOptions {
+  readonly repair?: boolean;
+  readonly json?: boolean;
+}
+
+const EXAMPLES = `
+DIR is a broker's data directory or one partition's. It is read without the lock: a broker may be writing meanwhile, and its end is
+shown as it was at that moment. Exits 1 when anything is damaged, each damage named with file, position and offset.
+
+--repair takes the partition's lock, so the broker must be stopped. It makes a partition open again that refuses to: what lies behind
+a break in the log is moved to .torn files, records with wrong sums stay and are named to their readers. Read first what verify says.
+
+Examples:
+  $ millrace verify millrace-data
+  $ millrace verify millrace-data/orders-0 --repair
+`;
+
+export function verifyCommand(program: Command, io: Io): void {
+  program
+    .command("verify")
+    .summary("check what is stored")
+    .description("Check every segment, index and checksum of a data directory or of one partition.")
+    .argument("<dir>")
+    .option("--repair", "make partitions open again, giving up what cannot be kept")
+    .option("--json", "print a JSON value a line")
+    .addHelpText("after", EXAMPLES)
+    .action((dir: string, options: VerifyVerbOptions) => verify(dir, options, io));
+}
+
+/** How much damage there is, and what was left of it. */
+interface Tally {
+  damages: number;
+  unrepaired: number;
+  records: number;
+  segments: number;
+}
+
+async function verify(dir: string, options: VerifyVerbOptions, io: Io): Promise<void> {
+  const dirs = await partitionDirs(dir);
+  const { verifyPartition } = await import("../storage/verify.js");
+  const { repairPartition } = await import("../storage/repair.js");
+  if (!options.repair) io.stderr.write("millrace: reading without the lock; a broker may be writing meanwhile\n");
+  const output = new Output(io.stdout);
+  const tally: Tally = { damages: 0, unrepaired: 0, records: 0, segments: 0 };
+  for (const partition of dirs) {
+    const steps = options.repair ? repairPartition(partition, systemClock) : verifyPartition(partition);
+    for await (const step of steps) {
+      count(tally, step);
+      output.text(options.json ? `${JSON.stringify(step)}\n` : stepText(step));
+      if (output.isFull) await output.handOver();
+    }
+  }
+  await output.flush();
+  io.stderr.write(
+    `millrace: ${dirs.length} partitions, ${tally.segments} segments, ${tally.records} records, ${tally.damages} damages\n`,
+  );
+  if (tally.damages === 0) return;
+  if (!options.repair)
+    throw new Failed(`${tally.damages} damages`, ["`millrace verify DIR --repair` says what it gives up, see --help"]);
+  const left = await damagesLeft(dirs, verifyPartition);
+  if (left + tally.unrepaired > 0) throw new Failed(`${left} damages are left after the repair`);
+}
+
+/** What a repair could not take away: records with wrong sums stay in their places, so that those behind them keep theirs. */
+async function damagesLeft(
+  dirs: readonly string[],
+  verifyPartition: (dir: string) => AsyncIterable<Finding>,
+): Promise<number> {
+  let left = 0;
+  for (const dir of dirs) {
+    for await (const { kind } of verifyPartition(dir)) if (kind === "damage") left++;
+  }
+  return left;
+}
+
+function count(tally: Tally, step: RepairStep): void {
+  if (step.kind === "damage") tally.damages++;
+  else if (step.kind === "unrepaired") tally.unrepaired++;
+  else if (step.kind === "segment") {
+    tally.segments++;
+    tally.records += step.records;
+  }
+}
+
+function stepText(step: RepairStep): string {
+  switch (step.kind) {
+    case "segment":
+      return `ok       ${step.path}: ${step.records} records, ${step.bytes} bytes\n`;
+    case "damage": {
+      // A refusal to open names its file itself.
+      const what = step.what.replace(`${step.path}: `, "");
+      return `DAMAGED  ${step.path}${placeText(step.position, step.offset)}: ${what}\n`;
+    }
+    case "note":
+      return `note     ${step.path}: ${step.what}\n`;
+    case "repaired":
+      return `repaired ${step.path}: ${step.what}\n`;
+    case "unrepaired":
+      return `NOT REPAIRED ${step.path}: ${step.what}\n`;
+  }
+}
+
+function placeText(position: number, offset: number): string {
+  const parts = [position < 0 ? "" : ` position ${position}`, offset < 0 ? "" : ` offset ${offset}`];
+  return parts.join("");
+}

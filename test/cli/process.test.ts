@@ -1,0 +1,131 @@
+// The program itself, with the system's pipes and files, against a broker in a process of its own.
+
+import { execFileSync, spawn } from "node:child_process";
+import { openSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type BrokerProcess, spawnReady, testSettings } from "../support/broker.js";
+import { CliProcess, cliProgram } from "../support/cli.js";
+import { tempDir } from "../support/tmp.js";
+
+const LINES = Array.from({ length: 20_000 }, (_, i) => `line ${i} ${"x".repeat(i % 90)}`);
+const INPUT = `${LINES.join("\n")}\n`;
+
+function inputFile(): string {
+  const path = join(tempDir("input"), "in.log");
+  writeFileSync(path, INPUT);
+  return path;
+}
+
+const brokerAt = ({ port }: BrokerProcess) => ["--broker", `127.0.0.1:${port}`];
+
+async function filled(): Promise<BrokerProcess> {
+  const broker = await spawnReady(testSettings(tempDir("data")));
+  const produce = new CliProcess(["produce", "orders", ...brokerAt(broker)], { stdin: openSync(inputFile(), "r") });
+  expect({ ...(await produce.exited), stderr: produce.stderr }).toEqual({ code: 0, signal: null, stderr: "" });
+  return broker;
+}
+
+describe("the program", () => {
+  it("takes a file or a pipe in, and gives a file or a pipe out, byte for byte", async () => {
+    const broker = await filled();
+    const piped = new CliProcess(["produce", "orders", ...brokerAt(broker)]);
+    piped.child.stdin?.end(INPUT);
+    expect((await piped.exited).code).toBe(0);
+    const toPipe = new CliProcess(["consume", "orders", "--until-end", ...brokerAt(broker)]);
+    expect((await toPipe.exited).code).toBe(0);
+    expect(toPipe.stdout.toString()).toBe(INPUT + INPUT);
+    const path = join(tempDir("out"), "out.log");
+    const toFile = new CliProcess(["consume", "orders", "--until-end", ...brokerAt(broker)], {
+      stdout: openSync(path, "w"),
+    });
+    expect((await toFile.exited).code).toBe(0);
+    expect(readFileSync(path, "utf8")).toBe(INPUT + INPUT);
+  });
+
+  it("ends quietly when `head` has seen enough, with or without --until-end", async () => {
+    const broker = await filled();
+    for (const until of ["--until-end", ""]) {
+      const command = `"$0" "$1" consume orders ${until} --broker 127.0.0.1:${broker.port} | head -n 3; echo "\${PIPESTATUS[0]}"`;
+      const out = execFileSync("bash", ["-c", command, process.execPath, cliProgram()], {
+        encoding: "utf8",
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      expect(out).toBe(`${LINES.slice(0, 3).join("\n")}\n0\n`);
+    }
+  });
+
+  it("waits for a reader that is slow, without a deadline passing meanwhile", async () => {
+    const broker = await filled();
+    const consume = new CliProcess(["consume", "orders", "--until-end", ...brokerAt(broker)]);
+    consume.child.stdout?.pause();
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(consume.child.exitCode).toBeNull();
+    consume.child.stdout?.resume();
+    expect((await consume.exited).code).toBe(0);
+    expect(consume.stdout.toString()).toBe(INPUT);
+  });
+
+  it("follows, and prints what comes as it comes", async () => {
+    const broker = await spawnReady(testSettings(tempDir("data")));
+    const follow = new CliProcess(["consume", "orders", ...brokerAt(broker)]);
+    for (const line of ["one", "two"]) {
+      const produce = new CliProcess(["produce", "orders", ...brokerAt(broker)]);
+      produce.child.stdin?.end(`${line}\n`);
+      expect((await produce.exited).code).toBe(0);
+      while (!follow.stdout.toString().endsWith(`${line}\n`)) await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    follow.child.kill("SIGTERM");
+    expect((await follow.exited).signal).toBe("SIGTERM");
+  });
+
+  it("says what was acknowledged when the broker is killed under it, though stdin stays open", async () => {
+    const broker = await spawnReady(testSettings(tempDir("data")));
+    const produce = new CliProcess(["produce", "orders", "--print-offsets", "--linger-ms", "1", ...brokerAt(broker)]);
+    produce.child.stdin?.write("one\ntwo\n");
+    while (produce.stdout.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    broker.kill("SIGKILL");
+    expect((await produce.exited).code).toBe(1);
+    expect(produce.stderr).toContain("was lost");
+    expect(produce.stderr).toContain("acknowledged 2 lines; read up to input line 2");
+  });
+
+  it("runs a broker: serve prints the ready line and nothing else on stdout, and stops cleanly on SIGTERM", async () => {
+    const args = [
+      cliProgram(),
+      "serve",
+      "--data-dir",
+      tempDir("data"),
+      "--port",
+      "0",
+      "--ops-enabled",
+      "false",
+      "--topics",
+      "orders:2",
+    ];
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    let stdout = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      stdout += chunk.toString();
+    });
+    const exited = new Promise((resolve) => child.once("close", (code) => resolve(code)));
+    while (!stdout.includes("\n")) await new Promise((resolve) => setTimeout(resolve, 5));
+    const port = / port=(\d+) /.exec(stdout)?.[1];
+    const topics = new CliProcess(["topics", "--json", "--broker", `127.0.0.1:${port}`]);
+    expect((await topics.exited).code).toBe(0);
+    expect(JSON.parse(topics.stdout.toString())).toMatchObject([{ topic: "orders", partitions: [{}, {}] }]);
+    child.kill("SIGTERM");
+    expect(await exited).toBe(0);
+    expect(stdout).toMatch(/^millrace ready host=127\.0\.0\.1 port=\d+ ops=off pid=\d+ version=\S+\n$/);
+  });
+
+  it("leaves the broker's flags to the broker: its help, and its refusal of an unknown one", async () => {
+    const help = new CliProcess(["serve", "--help"]);
+    expect((await help.exited).code).toBe(0);
+    expect(help.stdout.toString()).toContain("data.dir");
+    const bad = new CliProcess(["serve", "--no-such-setting", "1"]);
+    expect((await bad.exited).code).toBe(2);
+    expect(bad.stderr).toContain("no-such-setting");
+  });
+});
