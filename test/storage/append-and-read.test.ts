@@ -147,7 +147,7 @@ describe.each(COMBINATIONS)("%s %s", (mode, format) => {
   it("S14 a segment written on one path is read and appended to on the other", async () => {
     const dir = tempDir();
     const other = mode === "MAPPED" ? "FILE_CHANNEL" : "MAPPED";
-    for (const [round, path] of [mode, other, mode].entries()) {
+    for (const [round, path] of ([mode, other, mode] as const).entries()) {
       const opened = await open(dir, { mode: path, format, segmentBytes: 8192 });
       expect(opened.log.logEndOffset).toBe(round * 30);
       expect(await opened.readAll()).toEqual(payloads(0, round * 30, 100));
@@ -186,7 +186,9 @@ describe.each(COMBINATIONS)("%s %s", (mode, format) => {
     const opened = await open(tempDir(), { mode, format, segmentBytes: 1024 });
     await opened.append(payload(0, 100));
     await opened.append(...payloads(1, 10, 300));
-    expect(opened.log.segments().map(({ baseOffset }) => baseOffset)).toEqual(format === "plain" ? [0, 4, 7, 10] : [0, 3, 6, 9]);
+    expect(opened.log.segments().map(({ baseOffset }) => baseOffset)).toEqual(
+      format === "plain" ? [0, 4, 7, 10] : [0, 3, 6, 9],
+    );
     await opened.close();
   });
 
