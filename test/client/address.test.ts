@@ -1,3 +1,5 @@
+// Where a broker is, as text.
+
 import { describe, expect, it } from "vitest";
 import { addressText, parseBrokerAddress } from "../../src/client/address.js";
 

@@ -1,3 +1,5 @@
+// Records as a request carries them.
+
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RegionBuilder, recordRegion } from "../../src/client/record-region.js";
