@@ -11,22 +11,23 @@ import type { AppendListener } from "./append-listener.js";
 import type { PartitionWriter } from "./partition-writer.js";
 import type { Scheduler } from "./scheduler.js";
 
-/** What an append is settled with beside the offset. */
-export interface AppendRequest {
-  readonly records: readonly Uint8Array[];
-  /** Bytes of the record region: each payload and its size before it. */
-  readonly regionBytes: number;
-  readonly ack: AckPolicy;
-  /** The offset that the first record must get, or −1. */
-  readonly expectedOffset: number;
-}
-
 /** A partition's writer as this queue uses it, whatever its storage. */
 type BatchWriter = Pick<PartitionWriter, "offer" | "waitingBytes">;
 
-interface Waiting extends AppendRequest {
-  readonly resolve: (base: Offset) => void;
-  readonly reject: (error: MillraceError) => void;
+/** An append that was called for and has not ended. */
+class PendingAppend {
+  resolve!: (base: Offset) => void;
+  reject!: (error: MillraceError) => void;
+  readonly promise = new Promise<Offset>((resolve, reject) => {
+    this.resolve = resolve;
+    this.reject = reject;
+  });
+  constructor(
+    readonly records: readonly Uint8Array[],
+    readonly regionBytes: number,
+    readonly ack: AckPolicy,
+    readonly expectedOffset: number,
+  ) {}
 }
 
 export class AppendQueue implements AppendListener {
@@ -34,10 +35,10 @@ export class AppendQueue implements AppendListener {
   readonly #scheduler: Scheduler;
   readonly #errorOf: (code: ErrorCode) => MillraceError;
   /** Not offered yet, oldest first, from `#next` on. */
-  #waiting: Waiting[] = [];
+  #waiting: PendingAppend[] = [];
   #next = 0;
   /** Offered, by token; tokens of settled ones are used again. */
-  readonly #offered: (Waiting | undefined)[] = [];
+  readonly #offered: (PendingAppend | undefined)[] = [];
   readonly #freeTokens: number[] = [];
   #region: Uint8Array | undefined;
   #used = 0;
@@ -52,12 +53,15 @@ export class AppendQueue implements AppendListener {
     scheduler.onWork = () => this.#schedule();
   }
 
-  /** The records must stay as they are until the promise settles. */
-  append(request: AppendRequest): Promise<Offset> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ ...request, resolve, reject });
-      this.#schedule();
-    });
+  /**
+   * `regionBytes`: what the records take with an int32 before each. They must stay as they are until the promise settles.
+   * `expectedOffset`: what the first one must get, or −1.
+   */
+  append(records: readonly Uint8Array[], regionBytes: number, ack: AckPolicy, expectedOffset: number): Promise<Offset> {
+    const pending = new PendingAppend(records, regionBytes, ack, expectedOffset);
+    this.#waiting.push(pending);
+    this.#schedule();
+    return pending.promise;
   }
 
   /** Resolves when all that was appended before has been offered. */
@@ -67,7 +71,7 @@ export class AppendQueue implements AppendListener {
   }
 
   appended(token: number, error: ErrorCode, baseOffset: number): void {
-    const { resolve, reject } = this.#offered[token] as Waiting;
+    const { resolve, reject } = this.#offered[token] as PendingAppend;
     this.#offered[token] = undefined;
     this.#freeTokens.push(token);
     if (error === 0) resolve(offset(baseOffset));
@@ -88,7 +92,7 @@ export class AppendQueue implements AppendListener {
 
   #run(): void {
     while (this.#next < this.#waiting.length) {
-      const request = this.#waiting[this.#next] as Waiting;
+      const request = this.#waiting[this.#next] as PendingAppend;
       const behind = this.#writer.waitingBytes;
       // It waits for room on the disk. Its next word, to the scheduler or to one of the offered, brings us here again.
       if (behind > 0 && behind + request.regionBytes > EMBEDDED_WAITING_BYTES) break;
@@ -103,7 +107,7 @@ export class AppendQueue implements AppendListener {
     this.#write();
   }
 
-  #offer(request: Waiting): void {
+  #offer(request: PendingAppend): void {
     const source = this.#place(request.regionBytes);
     const from = source === this.#region ? this.#used : 0;
     const end = layOut(request.records, source, from);

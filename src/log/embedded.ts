@@ -171,16 +171,21 @@ export class Log implements AsyncDisposable {
    * @param records at least one, 256 MiB together at most
    * @throws as {@link append}
    */
-  async appendBatch(records: readonly Uint8Array[], options: AppendOptions = {}): Promise<Offset> {
-    const { ack = "forced", expectedOffset = -1 } = options;
-    if (ack !== "forced" && ack !== "written") {
-      throw new MillraceError("BAD_ARGUMENT", `ack: got ${shown(ack)}, expected "forced" or "written"`);
+  appendBatch(records: readonly Uint8Array[], options: AppendOptions = {}): Promise<Offset> {
+    try {
+      const { ack = "forced", expectedOffset } = options;
+      if (ack !== "forced" && ack !== "written") {
+        throw new MillraceError("BAD_ARGUMENT", `ack: got ${shown(ack)}, expected "forced" or "written"`);
+      }
+      if (expectedOffset !== undefined) checkOffset("expectedOffset", expectedOffset);
+      const bytes = this.#regionBytes(records);
+      if (this.#closing !== undefined) throw this.#closed();
+      const policy = ack === "forced" ? AckPolicy.FORCED : AckPolicy.WRITTEN;
+      return this.#queue.append(records, bytes, policy, expectedOffset ?? -1);
+    } catch (error) {
+      // Not an async function: that would be a second promise for each append.
+      return Promise.reject(error);
     }
-    if (options.expectedOffset !== undefined) checkOffset("expectedOffset", options.expectedOffset);
-    const regionBytes = this.#regionBytes(records);
-    if (this.#closing !== undefined) throw this.#closed();
-    const policy = ack === "forced" ? AckPolicy.FORCED : AckPolicy.WRITTEN;
-    return this.#queue.append({ records, regionBytes, ack: policy, expectedOffset });
   }
 
   /**
@@ -292,7 +297,8 @@ export class Log implements AsyncDisposable {
     }
     const largest = this.#log.maxRecordBytes;
     let bytes = 0;
-    for (const [index, record] of records.entries()) {
+    for (let index = 0; index < records.length; index++) {
+      const record = records[index];
       if (!(record instanceof Uint8Array) || record.length === 0) {
         const got = record instanceof Uint8Array ? "an empty one" : shown(record);
         throw new MillraceError(
