@@ -26,9 +26,17 @@ function handleSignals() {
 }
 
 function end(signal) {
-  for (const child of running) child.kill("SIGTERM");
+  for (const child of running) killGroup(child, "SIGTERM");
   for (const action of endings) action();
   process.exit(128 + constants.signals[signal]);
+}
+
+function killGroup(child, signal) {
+  try {
+    process.kill(-child.pid, signal);
+  } catch {
+    // gone already
+  }
 }
 
 /** Lets signals act as they would by default again: what runs next in this process has its own handlers. */
@@ -45,9 +53,10 @@ export function stopHandlingSignals() {
 export function run(command, args, { env = process.env, cwd = root, onLine, limitMs } = {}) {
   handleSignals();
   return new Promise((resolve) => {
-    const limit = limitMs === undefined ? {} : { timeout: limitMs, killSignal: "SIGKILL" };
-    const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], ...limit });
+    // In a group of its own, so that what it started ends with it.
+    const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
     running.add(child);
+    const limit = limitMs === undefined ? undefined : setTimeout(killGroup, limitMs, child, "SIGKILL");
     let output = "";
     let partial = "";
     const take = (text) => {
@@ -59,10 +68,12 @@ export function run(command, args, { env = process.env, cwd = root, onLine, limi
     };
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", take);
     child.on("error", (error) => {
+      clearTimeout(limit);
       running.delete(child);
       resolve({ code: 127, output: `${output}${command}: ${error.message}\n` });
     });
     child.on("close", (code, signal) => {
+      clearTimeout(limit);
       running.delete(child);
       if (partial !== "") onLine?.(partial);
       const ended = signal === null ? output : `${output}\n${command} was ended by ${signal}\n`;

@@ -16,16 +16,20 @@ const asOneTest = ({ code, output }) => ({
   output,
 });
 
+/** A test that never gives the event loop back is past vitest's own time limits. The quick ones take a few minutes on two cores. */
+const quickLimitMs = 15 * 60_000;
+const slowLimitMs = 60 * 60_000;
+
 /** By name, in this order; `usual` ones run when nothing else is asked for. */
 export const steps = [
   { name: "types", usual: true, action: () => tscChecks() },
   { name: "lint", usual: true, action: () => biome(["check", "--formatter-enabled=false", "--error-on-warnings"]) },
   { name: "format", usual: true, action: () => biome(["format"]) },
   { name: "format-native", usual: true, action: () => checkNativeFormat() },
-  { name: "tests", usual: true, action: (onLine) => vitest("vitest.config.ts", onLine) },
+  { name: "tests", usual: true, action: (onLine) => vitest("vitest.config.ts", quickLimitMs, onLine) },
   { name: "native", usual: true, action: (onLine) => native("asan", onLine) },
   { name: "native-tsan", usual: true, action: (onLine) => native("tsan", onLine) },
-  { name: "scenarios", usual: false, action: (onLine) => vitest("vitest.slow.config.ts", onLine) },
+  { name: "scenarios", usual: false, action: (onLine) => vitest("vitest.slow.config.ts", slowLimitMs, onLine) },
 ];
 
 const tscChecks = async () => asOneTest(await node("typescript/bin/tsc", ["-p", "."]));
@@ -61,16 +65,22 @@ async function native(variant, onLine) {
   };
 }
 
-async function vitest(config, onLine) {
+async function vitest(config, limitMs, onLine) {
   const counts = join(root, ".cache", `${config}.counts.json`);
   mkdirSync(join(root, ".cache"), { recursive: true });
   rmSync(counts, { force: true });
   const reporters = ["--reporter=default", `--reporter=${join(root, "scripts/lib/vitest-counts.mjs")}`];
-  const env = { ...process.env, MILLRACE_COUNTS: counts };
-  const { code, output } = await node("vitest/vitest.mjs", ["run", "--config", config, ...reporters], { env, onLine });
-  if (!existsSync(counts))
-    return { passed: 0, failed: 1, skipped: [], output: `vitest did not end (exit ${code}):\n${output}` };
-  const counted = JSON.parse(readFileSync(counts, "utf8"));
+  const env = { ...process.env, CHECK_COUNTS: counts };
+  const { code, output } = await node("vitest/vitest.mjs", ["run", "--config", config, ...reporters], {
+    env,
+    onLine,
+    limitMs,
+  });
+  const { running, ...counted } = existsSync(counts) ? JSON.parse(readFileSync(counts, "utf8")) : { running: [] };
+  if (running !== undefined) {
+    const what = `vitest did not come to its end (exit ${code}), at the latest after ${limitMs / 60_000} minutes; it was running:`;
+    return { passed: 0, failed: 1, skipped: [], output: `${output}\n${[what, ...running].join("\n  ")}\n` };
+  }
   // No test at all is no success.
   const failed = counted.failed === 0 && code !== 0 ? 1 : counted.failed;
   return { ...counted, failed, output: onLine === undefined ? output : "" };

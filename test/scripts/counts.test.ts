@@ -32,7 +32,7 @@ function checkout(files: Record<string, string>): string {
 }
 
 function check(dir: string, step: string): { status: number | null; stdout: string } {
-  const { MILLRACE_COUNTS, VITEST, VITEST_POOL_ID, VITEST_WORKER_ID, TEST, NODE_ENV, ...env } = process.env;
+  const { CHECK_COUNTS, VITEST, VITEST_POOL_ID, VITEST_WORKER_ID, TEST, NODE_ENV, ...env } = process.env;
   return spawnSync(process.execPath, ["scripts/check.mjs", "--only", step], { cwd: dir, env, encoding: "utf8" });
 }
 

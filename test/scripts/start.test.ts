@@ -6,10 +6,18 @@ import { expect, it } from "vitest";
 import { root } from "../rules/sources.js";
 import { tempDir } from "../support/tmp.js";
 
+/** Without what tests are told by the environment: a broker refuses a MILLRACE_ variable that is no setting of it. */
+const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("MILLRACE_")));
+
 /** A broker by `npm start` in a process group of its own, after its ready line. */
 async function start() {
   const flags = ["--port", "0", "--ops-port", "0", "--data-dir", tempDir("start")];
-  const npm = spawn("npm", ["start", "--", ...flags], { cwd: root, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  const npm = spawn("npm", ["start", "--", ...flags], {
+    cwd: root,
+    env,
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const exited = once(npm, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
   let stdout = "";
   let stderr = "";
@@ -56,7 +64,7 @@ it("^C in a terminal, which reaches the broker twice, is one wish to stop", asyn
 });
 
 it("a refusal to start is the exit code of npm start", async () => {
-  const npm = spawn("npm", ["start", "--", "--no-such-flag"], { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+  const npm = spawn("npm", ["start", "--", "--no-such-flag"], { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
   let stdout = "";
   npm.stdout.setEncoding("utf8").on("data", (text) => {
     stdout += text;
