@@ -64,20 +64,17 @@ const oneOf =
   (value) =>
     names.includes(value as string);
 
-/** A day more than a timer takes would come at once. */
-const TIMER_MAX_MS = 2 ** 31 - 1;
-
 const RULES: { readonly [Key in keyof Required<LogOptions>]: readonly [check: Check, expected: string] } = {
   mode: [oneOf(Object.keys(SegmentModeId)), `"MAPPED" or "FILE_CHANNEL"`],
   segmentBytes: [whole(4096, SEGMENT_BYTES_MAX), `a whole number of bytes from 4096 to ${SEGMENT_BYTES_MAX}`],
   recordFormat: [oneOf(RECORD_FORMATS), `"plain" or "crc32c"`],
   indexIntervalBytes: [whole(1, SEGMENT_BYTES_MAX), `a whole number of bytes from 1 to ${SEGMENT_BYTES_MAX}`],
-  segmentRollMs: [whole(1, TIMER_MAX_MS), `a whole number of milliseconds from 1 to ${TIMER_MAX_MS}`],
+  segmentRollMs: [whole(1, OFFSET_MAX), "a whole number of milliseconds, at least 1"],
   retentionBytes: [whole(1, OFFSET_MAX), "a whole number of bytes, at least 1"],
   retentionMs: [whole(1, OFFSET_MAX), "a whole number of milliseconds, at least 1"],
   visibility: [oneOf(["written", "durable"]), `"written" or "durable"`],
   flushEveryRecords: [whole(1, OFFSET_MAX), "a whole number of records, at least 1"],
-  flushEveryMs: [whole(1, TIMER_MAX_MS), `a whole number of milliseconds from 1 to ${TIMER_MAX_MS}`],
+  flushEveryMs: [whole(1, OFFSET_MAX), "a whole number of milliseconds, at least 1"],
   diskReserveBytes: [whole(0, OFFSET_MAX), "a whole number of bytes, at least 0"],
   onEvent: [(value) => typeof value === "function", "a function"],
 };

@@ -6,15 +6,21 @@ export interface Clock {
 }
 
 export interface Timers {
-  /** Calls `action` once after `ms`, without keeping the process alive. Returns what cancels it. */
+  /**
+   * Calls `action` once after `ms`, without keeping the process alive. Returns what cancels it. After 24 days at the latest:
+   * whoever waits longer looks whether it is time and waits again.
+   */
   after(ms: number, action: () => void): () => void;
 }
 
 export const systemClock: Clock = { now: () => Date.now() };
 
+/** A setting may be months; a timer that is told more than this comes at once, and again, and again. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
 export const systemTimers: Timers = {
   after(ms, action) {
-    const timer = setTimeout(action, ms);
+    const timer = setTimeout(action, Math.min(ms, TIMER_MAX_MS));
     timer.unref();
     return () => clearTimeout(timer);
   },

@@ -153,5 +153,5 @@ export const EMBEDDED_INDEX_CACHE_BYTES = 16 * 1024 * 1024;
 export const EMBEDDED_SEALED_FILES = 32;
 /** Pages populated ahead of an embedded log's writer. */
 export const EMBEDDED_POPULATE_BYTES = 64 * 1024 * 1024;
-/** How often an embedded log with retention looks for segments to remove. */
-export const EMBEDDED_RETENTION_CHECK_MS = 30_000;
+/** How often an embedded log with retention looks for segments to remove: it is all that bounds a program that fills it fast. */
+export const EMBEDDED_RETENTION_CHECK_MS = 1_000;

@@ -31,8 +31,7 @@ export async function runProgram(source: string, cwd: string, timeoutMs = 15_000
     format: "esm",
     platform: "node",
     target: "node20",
-    packages: "bundle",
-    external: ["node-gyp-build"],
+    packages: "external",
     logLevel: "warning",
   });
   const began = performance.now();
