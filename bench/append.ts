@@ -27,7 +27,7 @@ function variants(quick: boolean): Variant[] {
   for (const mode of MODES) {
     // A written file has no pages to prepare: the kernel takes them as it copies.
     for (const pages of mode === "MAPPED" ? (["prepared", "fresh"] as const) : (["fresh"] as const)) {
-      for (const records of [1, 10, 100]) all.push({ mode, records, pages, format: "crc32c" });
+      for (const records of quick ? [10, 100] : [1, 10, 100]) all.push({ mode, records, pages, format: "crc32c" });
       if (!quick) all.push({ mode, records: 100, pages, format: "plain" });
     }
   }

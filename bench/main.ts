@@ -25,7 +25,7 @@ function usage(): string {
     "npm run bench -- [names…] [--quick] [--rounds N] [--dir DIRECTORY] [--no-report]",
     "",
     "  --quick      fewer and shorter samples: about a minute for all",
-    "  --rounds N   samples of each side (7, or 3 with --quick)",
+    "  --rounds N   samples of each side (7, or 2 with --quick)",
     "  --dir        where data is written (.cache/bench/data); not in memory",
     "  --no-report  leaves docs/figures.md as it is",
     "",
@@ -50,7 +50,7 @@ export async function main(root: string, paths: ToolPaths, argv: readonly string
     return 0;
   }
   const unknown = positionals.filter((name) => !questions.some((question) => question.name === name));
-  const rounds = Number(values.rounds ?? (values.quick ? 3 : 7));
+  const rounds = Number(values.rounds ?? (values.quick ? 2 : 7));
   if (unknown.length > 0 || !Number.isSafeInteger(rounds) || rounds < 1) {
     say(unknown.length > 0 ? `there is no question ${unknown.join(", ")}\n\n${usage()}` : `--rounds: ${values.rounds}`);
     return 2;
