@@ -1,4 +1,5 @@
-// Bytes that wait: appended behind, taken from the front. Grows with what is appended, never by what is announced.
+// Bytes that wait: appended behind, taken from the front. Grows with what is appended, never by what is
+// announced.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +50,8 @@ class ByteBuffer {
  private:
   void MakeRoom(std::size_t count) {
     const std::size_t held = size();
-    // Moving to the front is paid for by what was consumed before, so each byte is moved a bounded number of times.
+    // Moving to the front is paid for by what was consumed before, so each byte is moved a bounded number of
+    // times.
     if (begin_ >= held && capacity_ - held >= count) {
       if (held > 0) std::memcpy(memory_, memory_ + begin_, held);
     } else {

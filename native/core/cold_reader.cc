@@ -1,5 +1,5 @@
-// The jobs. A plain read into a scratch buffer and not readahead(): only a read says when the bytes are there, and whether the
-// disk could give them at all.
+// The jobs. A plain read into a scratch buffer and not readahead(): only a read says when the bytes are
+// there, and whether the disk could give them at all.
 
 #include "core/cold_reader.h"
 

@@ -1,8 +1,10 @@
-// Brings pages of files into the cache on reading threads, so that the event loop never waits for a disk. Whoever finds a
-// slice cold asks for its next chunk and goes on when it is told. Chunks are served in the order of asking and a connection
-// asks for one at a time, so each reader gets its turn; a bounded number of jobs is under way at once.
+// Brings pages of files into the cache on reading threads, so that the event loop never waits for a disk.
+// Whoever finds a slice cold asks for its next chunk and goes on when it is told. Chunks are served in the
+// order of asking and a connection asks for one at a time, so each reader gets its turn; a bounded number of
+// jobs is under way at once.
 //
-// It knows files and ids, not connections: one that went away meanwhile is simply not found when the answer comes.
+// It knows files and ids, not connections: one that went away meanwhile is simply not found when the answer
+// comes.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +24,8 @@ enum class ColdOutcome { kRead, kFileShort, kFileError };
 
 class ColdReader {
  public:
-  /** `done` is called on the loop thread with the id and the position up to which the file is in the cache now. */
+  /** `done` is called on the loop thread with the id and the position up to which the file is in the cache
+   * now. */
   using Done = std::function<void(std::int32_t id, ColdOutcome outcome, off_t until)>;
 
   ColdReader(WorkerPool& pool, CompletionQueue& completions, Done done);
@@ -34,7 +37,8 @@ class ColdReader {
 
   /** What is asked for at once, and read without asking again. A slow disk takes some milliseconds for it. */
   static constexpr std::size_t kChunkBytes = 512 * 1024;
-  /** Fewer than the pool has threads would leave a disk idle, more would only queue in front of others who read. */
+  /** Fewer than the pool has threads would leave a disk idle, more would only queue in front of others who
+   * read. */
   static constexpr int kJobsMax = 4;
 
  private:

@@ -1,5 +1,5 @@
-// What is known about one connection. Plain data: the intake fills `gather`, the outlet drains `out`, the selector decides.
-// An idle one holds no buffer at all, so ten thousand of them are cheap.
+// What is known about one connection. Plain data: the intake fills `gather`, the outlet drains `out`, the
+// selector decides. An idle one holds no buffer at all, so ten thousand of them are cheap.
 #pragma once
 
 #include <sys/types.h>
@@ -19,11 +19,13 @@ enum class ConnectionState : std::uint8_t {
   /** Nobody's: the slot was never used, or its last owner's end was reported. */
   kFree,
   kOpen,
-  /** Not read any more (its stream makes no sense from here on); closes when what was cut has been answered and sent. */
+  /** Not read any more (its stream makes no sense from here on); closes when what was cut has been answered
+     and sent. */
   kAnswering,
   /** Takes no more replies; closes when what is queued has been sent. */
   kClosing,
-  /** Our side is shut. What still comes is read and dropped, so that no reset destroys the last answer on its way. */
+  /** Our side is shut. What still comes is read and dropped, so that no reset destroys the last answer on its
+     way. */
   kLingering,
   /** Closed; its end has still to be reported. */
   kClosed,
@@ -72,7 +74,8 @@ struct Connection {
   std::uint32_t sent_turn = 0;
   std::size_t sent_in_turn = 0;
 
-  /** What arrived and could not be handed over yet: the beginning of a frame, or whole frames that are held back. */
+  /** What arrived and could not be handed over yet: the beginning of a frame, or whole frames that are held
+   * back. */
   ByteBuffer gather;
   OutputQueue out;
   /** Up to here in its file the first slice was found or brought into the cache. */

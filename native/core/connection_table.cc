@@ -1,4 +1,5 @@
-// Slots and generations. A slot's Connection stays allocated, so that accepting in the steady state allocates nothing.
+// Slots and generations. A slot's Connection stays allocated, so that accepting in the steady state allocates
+// nothing.
 
 #include "core/connection_table.h"
 

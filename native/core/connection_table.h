@@ -1,5 +1,5 @@
-// Connection ids: a slot and the generation of its owner, so that a late reply never reaches the next owner. Slots are reused
-// first in, first out, and only after the end of their owner was reported.
+// Connection ids: a slot and the generation of its owner, so that a late reply never reaches the next owner.
+// Slots are reused first in, first out, and only after the end of their owner was reported.
 #pragma once
 
 #include <cstdint>

@@ -29,8 +29,8 @@ struct CutResult {
 };
 
 /**
- * Cuts what lies at `data`. A row is written for each whole frame: `connection`, `base` plus where its contents begin in
- * `data`, its length. At most `rows_max` of them.
+ * Cuts what lies at `data`. A row is written for each whole frame: `connection`, `base` plus where its
+ * contents begin in `data`, its length. At most `rows_max` of them.
  */
 CutResult CutFrames(const std::uint8_t* data, std::size_t bytes, std::uint32_t max_frame_bytes,
                     std::int32_t connection, std::size_t base, std::int32_t* rows, std::uint32_t rows_max);

@@ -10,8 +10,9 @@
 namespace millrace {
 
 namespace {
-// From this size on an incomplete frame is received straight into its gather buffer, in steps as large as what is there, so
-// that memory follows what arrived. Below it the arena is used, and an announcement alone costs no memory.
+// From this size on an incomplete frame is received straight into its gather buffer, in steps as large as
+// what is there, so that memory follows what arrived. Below it the arena is used, and an announcement alone
+// costs no memory.
 constexpr std::size_t kStraightFrom = 64 * 1024;
 // With less room than this in the arena a receive is not worth its system call.
 constexpr std::size_t kRoomWorthReceiving = 16 * 1024;
@@ -63,7 +64,8 @@ IntakeStop Intake::StopFor(CutStop stop, const Connection& c) const {
 }
 
 IntakeStop Intake::TakeHeld(Connection& c) {
-  // Cut where it lies and copy only what was cut: what stays behind is not touched, however often this is called.
+  // Cut where it lies and copy only what was cut: what stays behind is not touched, however often this is
+  // called.
   const std::size_t visible = std::min(c.gather.size(), arena_bytes_ - used_);
   std::size_t taken = 0;
   CutStop stop = Cut(c, c.gather.data(), visible, &taken);

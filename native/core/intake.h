@@ -1,9 +1,10 @@
-// Receives from connections into the turn's arena and cuts frames into the turn's table. One for a selector, reset each turn.
-// It knows sockets and frames; who may be read and how often is the selector's decision.
+// Receives from connections into the turn's arena and cuts frames into the turn's table. One for a selector,
+// reset each turn. It knows sockets and frames; who may be read and how often is the selector's decision.
 //
-// A frame that spans turns waits in its connection's gather buffer. While it is incomplete, what arrives is appended there and
-// nothing is put back into the arena: a client that sends byte by byte costs one append for each byte, not one copy of the
-// frame. Only when the frame is complete is its beginning copied in front of its end, once.
+// A frame that spans turns waits in its connection's gather buffer. While it is incomplete, what arrives is
+// appended there and nothing is put back into the arena: a client that sends byte by byte costs one append
+// for each byte, not one copy of the frame. Only when the frame is complete is its beginning copied in front
+// of its end, once.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,8 @@
 namespace millrace {
 
 namespace {
-// The kernel cuts it to net.core.somaxconn. Ten thousand clients that come back after a restart should not be refused.
+// The kernel cuts it to net.core.somaxconn. Ten thousand clients that come back after a restart should not be
+// refused.
 constexpr int kBacklog = 4096;
 
 Fd NewSocket(int family) {
@@ -37,7 +38,7 @@ int PortOf(int fd) {
 
 /** Whether the file at `path` is a socket on which nobody listens. */
 bool IsStale(const sockaddr_un& address) {
-  struct stat status {};
+  struct stat status{};
   if (lstat(address.sun_path, &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
   const Fd probe = NewSocket(AF_UNIX);
   if (!probe.valid()) return false;

@@ -17,7 +17,8 @@ class Listener {
 
   /** Binds and listens. Port 0 becomes a free one, see port(). */
   SysError OpenTcp(const std::string& host, int port);
-  /** A stale socket file is replaced; one that somebody listens on is EADDRINUSE. Only the owner may connect. */
+  /** A stale socket file is replaced; one that somebody listens on is EADDRINUSE. Only the owner may connect.
+   */
   SysError OpenUnix(const std::string& path);
 
   int fd() const { return fd_.get(); }

@@ -1,5 +1,5 @@
-// See outlet.h. A short send is taken as "full" without asking again: the poller says when there is room, and if it was
-// something else (the file ended) the next call says what.
+// See outlet.h. A short send is taken as "full" without asking again: the poller says when there is room, and
+// if it was something else (the file ended) the next call says what.
 
 #include "core/outlet.h"
 

@@ -1,6 +1,6 @@
-// Sends for connections: bytes straight from where they lie, slices of files by sendfile, and what a socket does not take now
-// goes into the connection's queue. One for a selector. It leaves in `sending` why a connection stopped; what to watch for
-// then, and whether to close, is the selector's decision.
+// Sends for connections: bytes straight from where they lie, slices of files by sendfile, and what a socket
+// does not take now goes into the connection's queue. One for a selector. It leaves in `sending` why a
+// connection stopped; what to watch for then, and whether to close, is the selector's decision.
 #pragma once
 
 #include <cstddef>

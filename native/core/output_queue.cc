@@ -9,8 +9,8 @@
 namespace millrace {
 
 namespace {
-// A peer that is a little slow costs little; one that is very slow gets larger chunks, so that a send is worth
-// its call. Only behind other bytes, though: between slices each chunk holds one head and gets no more.
+// A peer that is a little slow costs little; one that is very slow gets larger chunks, so that a send is
+// worth its call. Only behind other bytes, though: between slices each chunk holds one head and gets no more.
 constexpr std::size_t kChunkSmallest = 512;
 constexpr std::size_t kChunkLargest = 256 * 1024;
 }  // namespace

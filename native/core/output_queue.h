@@ -1,5 +1,6 @@
-// What a connection has still to send, in order: chunks of bytes that were copied, and slices of files that were not. A slice
-// holds its file, so removing a segment never disturbs it. Empty it takes three words. It must not know sockets.
+// What a connection has still to send, in order: chunks of bytes that were copied, and slices of files that
+// were not. A slice holds its file, so removing a segment never disturbs it. Empty it takes three words. It
+// must not know sockets.
 #pragma once
 
 #include <sys/types.h>

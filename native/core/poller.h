@@ -1,6 +1,6 @@
-// Which descriptors are ready: epoll or kqueue behind one face, level-triggered. The poller's own descriptor can be watched
-// by another loop (it becomes readable when something is ready), which is how all sockets hang on a single uv_poll.
-// It must not know what a connection is: a token comes back as it was given.
+// Which descriptors are ready: epoll or kqueue behind one face, level-triggered. The poller's own descriptor
+// can be watched by another loop (it becomes readable when something is ready), which is how all sockets hang
+// on a single uv_poll. It must not know what a connection is: a token comes back as it was given.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace millrace {
 
-/** What is watched for on a descriptor. A set of bits, or kUnwatched: the poller does not know the descriptor. */
+/** What is watched for on a descriptor. A set of bits, or kUnwatched: the poller does not know the
+ * descriptor. */
 namespace interest {
 constexpr std::uint8_t kNone = 0;
 constexpr std::uint8_t kRead = 1;
@@ -41,7 +42,8 @@ class Poller {
   ~Poller();
   SysError Open();
   int fd() const { return fd_.get(); }
-  /** Changes what is watched for from `from` (kUnwatched at first) to `to`. Closing a descriptor needs no call. */
+  /** Changes what is watched for from `from` (kUnwatched at first) to `to`. Closing a descriptor needs no
+   * call. */
   SysError Watch(int fd, std::uint64_t token, std::uint8_t from, std::uint8_t to);
   /** At most kEventsMax events; returns how many. `timeout_ms` 0 never blocks. */
   int Wait(PollEvent* events, int timeout_ms);

@@ -1,5 +1,6 @@
-// kqueue. Reading and writing are filters of their own, so one descriptor can come back twice in a wait. A filter that is not
-// there reports nothing at all, hence kNone and kUnwatched are the same here and a hang-up never repeats.
+// kqueue. Reading and writing are filters of their own, so one descriptor can come back twice in a wait. A
+// filter that is not there reports nothing at all, hence kNone and kUnwatched are the same here and a hang-up
+// never repeats.
 
 #include <fcntl.h>
 #include <sys/event.h>

@@ -1,4 +1,5 @@
-// epoll. Level-triggered on purpose: what a turn leaves in a socket is reported again, so a budget needs no bookkeeping.
+// epoll. Level-triggered on purpose: what a turn leaves in a socket is reported again, so a budget needs no
+// bookkeeping.
 
 #include <sys/epoll.h>
 

@@ -14,7 +14,8 @@ namespace millrace {
 namespace counter = selector_counter;
 
 namespace {
-// A turn receives for so long at most; the rest waits for the next one, so that timers and completions get their turn too.
+// A turn receives for so long at most; the rest waits for the next one, so that timers and completions get
+// their turn too.
 constexpr std::int64_t kTurnUs = 5000;
 constexpr std::uint32_t kReadsBetweenClocks = 8;
 // How long a connection whose end we began may go on sending before it is closed under its hands.
@@ -126,7 +127,8 @@ void Selector::OnReadable(Connection& c, std::uint8_t ready) {
   }
 }
 
-/** It is ready and not to be read. Level-triggered, this would come again and again, so it is not watched any more. */
+/** It is ready and not to be read. Level-triggered, this would come again and again, so it is not watched any
+ * more. */
 void Selector::Quiet(Connection& c, std::uint8_t ready) {
   if ((ready & ready::kError) != 0) {
     // Nobody is left to take an answer.

@@ -1,7 +1,8 @@
-// All sockets of a broker, in turns. A turn accepts, receives from every readable connection into one arena, cuts frames and
-// reports them in one table; the caller handles the table and flushes its answers from another arena, many connections in
-// one call. Whoever drives it (an event loop, a test, a benchmark) watches fd() and calls BeginTurn when it is readable or
-// when NeedsTurn() says so. Nothing here blocks, and nothing spins: what cannot go on is not watched until it can.
+// All sockets of a broker, in turns. A turn accepts, receives from every readable connection into one arena,
+// cuts frames and reports them in one table; the caller handles the table and flushes its answers from
+// another arena, many connections in one call. Whoever drives it (an event loop, a test, a benchmark) watches
+// fd() and calls BeginTurn when it is readable or when NeedsTurn() says so. Nothing here blocks, and nothing
+// spins: what cannot go on is not watched until it can.
 //
 //   BeginTurn → the caller reads `frames`, `opened`, `closed` … Flush … → EndTurn
 //
@@ -39,7 +40,8 @@ struct SelectorOptions {
   bool zero_copy;
 };
 
-/** Memory of the caller that both sides read and write; selector_abi.h has the columns. Outlives the selector. */
+/** Memory of the caller that both sides read and write; selector_abi.h has the columns. Outlives the
+ * selector. */
 struct SelectorTables {
   std::uint8_t* arena;
   std::size_t arena_bytes;
@@ -132,7 +134,8 @@ class Selector {
   void ResumeDoors();
 
   // selector_flush.cc: answers
-  void FlushConnection(Connection& c, std::uint32_t begin, std::uint32_t end, const std::vector<FilePtr>& files);
+  void FlushConnection(Connection& c, std::uint32_t begin, std::uint32_t end,
+                       const std::vector<FilePtr>& files);
   void PumpOut(Connection& c);
   void AfterSend(Connection& c);
 

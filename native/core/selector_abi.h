@@ -1,4 +1,5 @@
-// The selector's numbers that cross the boundary to JavaScript. src/native/binding.ts has the same; a test compares the two.
+// The selector's numbers that cross the boundary to JavaScript. src/native/binding.ts has the same; a test
+// compares the two.
 #pragma once
 
 #include <cstddef>
@@ -63,7 +64,8 @@ constexpr std::uint32_t kSlotBits = 20;
 constexpr std::uint32_t kSlotsMax = 1u << kSlotBits;
 constexpr std::uint32_t kGenerations = 1u << 11;
 
-/** Frames of one connection that may be open at most: COMPLETED of a row stays small and a turn's table bounded. */
+/** Frames of one connection that may be open at most: COMPLETED of a row stays small and a turn's table
+ * bounded. */
 constexpr std::uint32_t kRequestsLimit = 65536;
 
 }  // namespace millrace

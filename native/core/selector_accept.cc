@@ -1,5 +1,5 @@
-// Accepting. Out of descriptors, or at the bound on connections, the listeners are not watched until one is free: a
-// level-triggered poller would report a connection that nobody can take for ever.
+// Accepting. Out of descriptors, or at the bound on connections, the listeners are not watched until one is
+// free: a level-triggered poller would report a connection that nobody can take for ever.
 
 #include <utility>
 
@@ -49,7 +49,8 @@ void Selector::StopListening() {
 void Selector::AcceptFrom(Door& door) {
   for (int i = 0; i < kAcceptsInTurn; i++) {
     if (live_ >= options_.connections_max) return PauseDoors();
-    // Slots whose end is not reported yet come free with the next turn, and there will be one: ends are waiting.
+    // Slots whose end is not reported yet come free with the next turn, and there will be one: ends are
+    // waiting.
     if (opened_ == tables_.opened_max || !connections_.HasRoom()) return;
     int error = 0;
     Fd fd = AcceptSocket(door.listener.fd(), &error);

@@ -1,6 +1,6 @@
-// Who may be read, and what the poller is told about it. Interest in reading is taken back lazily: only when the poller reports
-// a connection that is not to be read. Most pauses end before that, and cost no system call.
-
+// Who may be read, and what the poller is told about it. Interest in reading is taken back lazily: only when
+// the poller reports a connection that is not to be read. Most pauses end before that, and cost no system
+// call.
 
 #include "core/selector.h"
 
@@ -9,7 +9,8 @@ namespace millrace {
 namespace counter = selector_counter;
 
 namespace {
-// A bound that was reached holds until a quarter of it is free again, or sockets would be paused and resumed for each frame.
+// A bound that was reached holds until a quarter of it is free again, or sockets would be paused and resumed
+// for each frame.
 constexpr double kResumeBelow = 0.75;
 }  // namespace
 
@@ -19,9 +20,7 @@ bool Selector::MayTake(const Connection& c) const {
 }
 
 /** Whether more bytes of it may be received, as far as others are concerned. */
-bool Selector::MayReceive(const Connection& c) const {
-  return !c.peer_done && (!paused_ || &c == oldest_);
-}
+bool Selector::MayReceive(const Connection& c) const { return !c.peer_done && (!paused_ || &c == oldest_); }
 
 void Selector::Watch(Connection& c, std::uint8_t to) {
   if (to == c.watched) return;

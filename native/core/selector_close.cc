@@ -1,6 +1,6 @@
-// The ways to an end. Ours is gentle by default: what is queued is sent, our side is shut, and what the peer still sends is
-// read and dropped for a while. Closing a socket with unread bytes in it makes the kernel send a reset, and a reset destroys
-// answers that the peer has not read yet.
+// The ways to an end. Ours is gentle by default: what is queued is sent, our side is shut, and what the peer
+// still sends is read and dropped for a while. Closing a socket with unread bytes in it makes the kernel send
+// a reset, and a reset destroys answers that the peer has not read yet.
 
 #include <sys/socket.h>
 
@@ -61,7 +61,8 @@ void Selector::CloseBroken(Connection& c, int error) {
 }
 
 void Selector::CloseNow(Connection& c, CloseReason reason) {
-  // Told to the poller as well: a child process that was being started could hold the descriptor a moment longer.
+  // Told to the poller as well: a child process that was being started could hold the descriptor a moment
+  // longer.
   Watch(c, interest::kUnwatched);
   c.fd.Reset();
   SetGathering(c, false);
@@ -99,9 +100,10 @@ void Selector::SweepConnection(Connection& c) {
   }
   // A slice that waits for the disk is no fault of the peer.
   const bool stalled = !c.out.empty() && c.sending == Sending::kBlocked;
-  if (stalled && now_ms_ - c.progress_ms > options_.write_stall_ms) return CloseNow(c, CloseReason::kWriteStall);
-  // Neither is a frame that is not received because of its own unanswered requests; the bound on all queued bytes is no
-  // excuse, or whoever fills it slowly could keep it for ever.
+  if (stalled && now_ms_ - c.progress_ms > options_.write_stall_ms)
+    return CloseNow(c, CloseReason::kWriteStall);
+  // Neither is a frame that is not received because of its own unanswered requests; the bound on all queued
+  // bytes is no excuse, or whoever fills it slowly could keep it for ever.
   const bool incomplete = !c.gather.empty() && !c.held && !c.in_backlog && !c.peer_done && MayTake(c);
   if (incomplete && now_ms_ - c.frame_since_ms > options_.frame_timeout_ms) {
     return CloseNow(c, CloseReason::kFrameTimeout);
@@ -109,7 +111,8 @@ void Selector::SweepConnection(Connection& c) {
   if (!c.gather.empty()) return;
   c.gather.Release();
   const bool idle = c.state == ConnectionState::kOpen && c.open == 0 && c.out.empty();
-  if (options_.idle_ms > 0 && idle && now_ms_ - c.active_ms > options_.idle_ms) CloseNow(c, CloseReason::kIdle);
+  if (options_.idle_ms > 0 && idle && now_ms_ - c.active_ms > options_.idle_ms)
+    CloseNow(c, CloseReason::kIdle);
 }
 
 void Selector::Finish(std::int64_t linger_ms) {

@@ -1,4 +1,5 @@
-// Answers. Rows of one connection that lie behind each other in the reply arena leave in one send, straight from there.
+// Answers. Rows of one connection that lie behind each other in the reply arena leave in one send, straight
+// from there.
 
 #include <algorithm>
 

@@ -27,7 +27,7 @@ bool IsOutOfResources(int error) {
 }
 
 void IgnoreSigpipe() {
-  struct sigaction current {};
+  struct sigaction current{};
   if (sigaction(SIGPIPE, nullptr, &current) == 0 && current.sa_handler == SIG_DFL) signal(SIGPIPE, SIG_IGN);
 }
 

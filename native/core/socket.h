@@ -1,5 +1,5 @@
-// The few socket calls the selector makes, the same on every platform: never blocking, never SIGPIPE, EINTR repeated.
-// A result below zero is the errno, negated.
+// The few socket calls the selector makes, the same on every platform: never blocking, never SIGPIPE, EINTR
+// repeated. A result below zero is the errno, negated.
 #pragma once
 
 #include <sys/types.h>
@@ -18,12 +18,15 @@ bool IsPeerGone(int error);
 /** Whether an errno says that the process or the system has no more descriptors or memory for a socket. */
 bool IsOutOfResources(int error);
 
-/** Called once for a process: sendfile raises SIGPIPE and has no flag against it. A handler somebody set stays. */
+/** Called once for a process: sendfile raises SIGPIPE and has no flag against it. A handler somebody set
+ * stays. */
 void IgnoreSigpipe();
 
-/** The next waiting connection, not blocking and closed on exec; invalid with `*error` set when there is none. */
+/** The next waiting connection, not blocking and closed on exec; invalid with `*error` set when there is
+ * none. */
 Fd AcceptSocket(int listener, int* error);
-/** TCP_NODELAY (replies are written once a turn, there is nothing to wait for) and keep-alive; no-ops on a Unix socket. */
+/** TCP_NODELAY (replies are written once a turn, there is nothing to wait for) and keep-alive; no-ops on a
+ * Unix socket. */
 void TuneSocket(int fd, bool tcp);
 
 /** The error that is pending on a socket; asking clears it. */

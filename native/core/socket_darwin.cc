@@ -1,4 +1,5 @@
-// The same calls as macOS has them: flags are set after accept, and sendfile says by reference how much it moved.
+// The same calls as macOS has them: flags are set after accept, and sendfile says by reference how much it
+// moved.
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -23,7 +24,8 @@ Fd AcceptSocket(int listener, int* error) {
 }
 
 ssize_t SendBytes(int fd, const std::uint8_t* bytes, std::size_t count, bool) {
-  // No MSG_MORE here: with TCP_NODELAY a header may leave in a packet of its own, which is slower and not wrong.
+  // No MSG_MORE here: with TCP_NODELAY a header may leave in a packet of its own, which is slower and not
+  // wrong.
   for (;;) {
     const ssize_t sent = send(fd, bytes, count, 0);  // SO_NOSIGPIPE is set on the socket
     if (sent >= 0) return sent;

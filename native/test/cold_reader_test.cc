@@ -1,4 +1,5 @@
-// Worth running under ThreadSanitizer: jobs on several threads, answers on one, and an owner that goes in between.
+// Worth running under ThreadSanitizer: jobs on several threads, answers on one, and an owner that goes in
+// between.
 
 #include "core/cold_reader.h"
 
@@ -76,7 +77,8 @@ TEST("a request brings in a chunk at most, so that the next reader gets its turn
 
 TEST("a file that ends too early and one that cannot be read are told apart") {
   const ScratchFile scratch(1000);
-  const FilePtr write_only = std::make_shared<File>(Fd(open(scratch.path().c_str(), O_WRONLY)), scratch.path());
+  const FilePtr write_only =
+      std::make_shared<File>(Fd(open(scratch.path().c_str(), O_WRONLY)), scratch.path());
   Loop loop;
   std::map<std::int32_t, ColdOutcome> outcomes;
   ColdReader reader(loop.pool, loop.completions,

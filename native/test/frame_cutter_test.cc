@@ -16,7 +16,9 @@ constexpr std::uint32_t kMax = 1000;
 
 struct Table {
   explicit Table(std::uint32_t rows) : rows(rows * kFrameColumns + 1, -7) {}
-  std::int32_t at(std::uint32_t row, std::uint32_t column) const { return rows[row * kFrameColumns + column]; }
+  std::int32_t at(std::uint32_t row, std::uint32_t column) const {
+    return rows[row * kFrameColumns + column];
+  }
   std::vector<std::int32_t> rows;
 };
 

@@ -1,4 +1,5 @@
-// Receiving over a real socket pair: frames of every size around the budgets, cut at every point, held back and taken up again.
+// Receiving over a real socket pair: frames of every size around the budgets, cut at every point, held back
+// and taken up again.
 
 #include "core/intake.h"
 
@@ -72,7 +73,8 @@ struct Play {
   std::int64_t now = 1000;
 };
 
-/** Sends all of it, as far as the socket takes it, with a turn in between. Ends early only when nothing moves any more. */
+/** Sends all of it, as far as the socket takes it, with a turn in between. Ends early only when nothing moves
+ * any more. */
 void Exchange(Play& play, const std::string& all, std::size_t piece, std::size_t expected) {
   std::size_t sent = 0;
   for (int idle = 0; idle < 100 && play.frames.size() < expected;) {

@@ -40,7 +40,8 @@ std::string Pattern(std::size_t bytes) {
 }  // namespace
 
 TEST("bytes come out in order whatever the portions were") {
-  for (const std::size_t portion : {std::size_t{1}, std::size_t{7}, std::size_t{4096}, std::size_t{1} << 20}) {
+  for (const std::size_t portion :
+       {std::size_t{1}, std::size_t{7}, std::size_t{4096}, std::size_t{1} << 20}) {
     OutputQueue queue;
     const std::string all = Pattern(portion == 1 ? 20'000 : 700'000);
     for (std::size_t at = 0; at < all.size();) {

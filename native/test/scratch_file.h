@@ -1,4 +1,5 @@
-// A file on a disk for tests, full of a pattern that tells every position from its neighbours. Removed with the object.
+// A file on a disk for tests, full of a pattern that tells every position from its neighbours. Removed with
+// the object.
 #pragma once
 
 #include <fcntl.h>

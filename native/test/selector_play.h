@@ -1,4 +1,5 @@
-// A selector with everything it needs, driven from a test: its tables, its pool, and a loop that waits as an event loop would.
+// A selector with everything it needs, driven from a test: its tables, its pool, and a loop that waits as an
+// event loop would.
 #pragma once
 
 #include <arpa/inet.h>
@@ -51,18 +52,12 @@ struct SelectorPlay {
   }
 
   SelectorTables Tables() {
-    return {arena.data(),
-            arena.size(),
-            replies.data(),
-            replies.size(),
-            frames.data(),
-            static_cast<std::uint32_t>(frames.size() / kFrameColumns),
-            opened.data(),
-            static_cast<std::uint32_t>(opened.size()),
-            closed.data(),
-            static_cast<std::uint32_t>(closed.size() / 2),
-            flushes.data(),
-            static_cast<std::uint32_t>(flushes.size() / kFlushColumns),
+    return {arena.data(),   arena.size(),
+            replies.data(), replies.size(),
+            frames.data(),  static_cast<std::uint32_t>(frames.size() / kFrameColumns),
+            opened.data(),  static_cast<std::uint32_t>(opened.size()),
+            closed.data(),  static_cast<std::uint32_t>(closed.size() / 2),
+            flushes.data(), static_cast<std::uint32_t>(flushes.size() / kFlushColumns),
             counters.data()};
   }
 
@@ -103,8 +98,8 @@ struct SelectorPlay {
   }
 
   /** Adds a row; sent at the end of the turn, or by Send. */
-  void Reply(std::int32_t connection, const std::string& bytes, std::int32_t completed = 1, FilePtr file = nullptr,
-             std::int32_t position = 0, std::int32_t slice_bytes = 0) {
+  void Reply(std::int32_t connection, const std::string& bytes, std::int32_t completed = 1,
+             FilePtr file = nullptr, std::int32_t position = 0, std::int32_t slice_bytes = 0) {
     if (used + bytes.size() > replies.size() || (rows + 1) * kFlushColumns > flushes.size()) Send();
     std::memcpy(replies.data() + used, bytes.data(), bytes.size());
     std::int32_t* const row = &flushes[rows++ * kFlushColumns];

@@ -1,5 +1,6 @@
-// Everything at once, from a seed: clients that send in any pieces, read when they feel like it, half-close, reset, talk
-// nonsense, and a handler that answers at once or later, with and without slices. Each client checks every byte it gets.
+// Everything at once, from a seed: clients that send in any pieces, read when they feel like it, half-close,
+// reset, talk nonsense, and a handler that answers at once or later, with and without slices. Each client
+// checks every byte it gets.
 
 #include <algorithm>
 #include <cstdlib>
@@ -28,10 +29,12 @@ std::string Number(std::uint32_t value) {
   return std::string(reinterpret_cast<char*>(bytes), 4);
 }
 
-/** What the answer to a request is: its number, then so many bytes of the file from a place that follows from the number. */
+/** What the answer to a request is: its number, then so many bytes of the file from a place that follows from
+ * the number. */
 struct Answer {
   explicit Answer(std::uint32_t number)
-      : bytes(number % 3 == 0 ? number * 7919u % (number % 30 == 0 ? 300'000 : 20'000) : 0), position(number * 104'729u % (kFileBytes - 300'000)) {}
+      : bytes(number % 3 == 0 ? number * 7919u % (number % 30 == 0 ? 300'000 : 20'000) : 0),
+        position(number * 104'729u % (kFileBytes - 300'000)) {}
   std::uint32_t bytes;
   std::uint32_t position;
 };
@@ -54,7 +57,8 @@ struct Client {
       const auto* data = reinterpret_cast<const std::uint8_t*>(incoming.data()) + at;
       EXPECT_EQ(LoadBigEndian32(data), expected.front());
       bool same = true;
-      for (std::uint32_t i = 0; i < answer.bytes; i++) same = same && data[4 + i] == PatternAt(answer.position + i);
+      for (std::uint32_t i = 0; i < answer.bytes; i++)
+        same = same && data[4 + i] == PatternAt(answer.position + i);
       EXPECT_TRUE(same);
       at += 4 + answer.bytes;
       expected.pop_front();
@@ -125,7 +129,8 @@ void Storm(unsigned seed, bool zero_copy) {
       }
       if (client.end == Client::End::kNone && random() % 60 == 0) {
         client.end = static_cast<Client::End>(1 + random() % 3);
-        if (client.end == Client::End::kNoise) client.outgoing += Number(random() % 2 == 0 ? 0 : 0x80000000u) + "noise";
+        if (client.end == Client::End::kNoise)
+          client.outgoing += Number(random() % 2 == 0 ? 0 : 0x80000000u) + "noise";
       }
       if (!client.outgoing.empty()) {
         const std::size_t part = std::min<std::size_t>(client.outgoing.size(), 1 + random() % 100'000);
@@ -189,8 +194,8 @@ void Storm(unsigned seed, bool zero_copy) {
 
 TEST("sixty clients of every kind get their answers, all of them and nothing else") {
   const char* const given = std::getenv("MILLRACE_SEED");
-  const unsigned seed = given != nullptr ? static_cast<unsigned>(std::strtoul(given, nullptr, 10))
-                                         : std::random_device{}();
+  const unsigned seed =
+      given != nullptr ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : std::random_device{}();
   std::printf("  MILLRACE_SEED=%u\n", seed);
   Storm(seed, true);
   Storm(seed + 1, false);

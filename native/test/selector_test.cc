@@ -221,9 +221,9 @@ TEST("a turn that has nothing to do is not asked for again") {
   SelectorPlay play(options);
   std::vector<std::int32_t> ids;
   play.on_opened = [&](std::int32_t id) { ids.push_back(id); };
-  const Fd full = play.Connect();      // at the bound of open requests
-  const Fd unread = play.Connect();    // owed more than it reads
-  const Fd refused = play.Connect();   // beyond connections_max
+  const Fd full = play.Connect();     // at the bound of open requests
+  const Fd unread = play.Connect();   // owed more than it reads
+  const Fd refused = play.Connect();  // beyond connections_max
   play.TurnUntil([&] { return ids.size() == 2; });
   for (int i = 0; i < 5; i++) Write(full, Framed("x"));
   play.Reply(ids[1], std::string(1 << 20, 'y'));
@@ -346,7 +346,8 @@ TEST("at the bound on all queued bytes the oldest gatherer goes on, and the othe
 
   for (std::size_t i = 4; i-- > 0;) {
     for (int tries = 0; tries < 1000 && sent[i] < frame.size(); tries++) {
-      const ssize_t put = send(clients[i].get(), frame.data() + sent[i], frame.size() - sent[i], MSG_NOSIGNAL);
+      const ssize_t put =
+          send(clients[i].get(), frame.data() + sent[i], frame.size() - sent[i], MSG_NOSIGNAL);
       if (put > 0) sent[i] += static_cast<std::size_t>(put);
       play.Turn(1);
     }
@@ -401,14 +402,16 @@ TEST("finishing sends what is queued, then drops what still comes, then closes")
   std::string got;
   bool ended = false;
   play.TurnUntil([&] {
-    send(client.get(), "more", 4, MSG_NOSIGNAL);  // unread, this would become a reset that destroys the answers
+    send(client.get(), "more", 4,
+         MSG_NOSIGNAL);  // unread, this would become a reset that destroys the answers
     got += ReadAll(client, &ended);
     return ended;
   });
   EXPECT_EQ(got.size(), 8 * large.size());
   shutdown(client.get(), SHUT_WR);
   EXPECT_FALSE(play.selector.finished());
-  for (const std::int64_t until = MonotonicUs() + 5'000'000; !play.selector.finished() && MonotonicUs() < until;) {
+  for (const std::int64_t until = MonotonicUs() + 5'000'000;
+       !play.selector.finished() && MonotonicUs() < until;) {
     play.Turn(5);
     play.selector.Sweep();
   }
@@ -421,7 +424,8 @@ TEST("a flush table is checked before anything of it is sent") {
   const auto bad = [&](std::uint32_t column, std::int32_t value) {
     for (int row = 0; row < 2; row++) {
       const std::int32_t sound[] = {1, 0, 4, 1, 0, 0, 10};
-      std::copy(std::begin(sound), std::end(sound), &play.flushes[static_cast<std::size_t>(row) * kFlushColumns]);
+      std::copy(std::begin(sound), std::end(sound),
+                &play.flushes[static_cast<std::size_t>(row) * kFlushColumns]);
     }
     play.flushes[kFlushColumns + column] = value;
     return play.selector.CheckFlush(2, 1) == 1;

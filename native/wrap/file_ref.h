@@ -1,4 +1,5 @@
-// How the rest of the addon gets at the file behind a NativeFile object, without knowing the class. Defined beside it.
+// How the rest of the addon gets at the file behind a NativeFile object, without knowing the class. Defined
+// beside it.
 #pragma once
 
 #include <napi.h>

@@ -1,5 +1,5 @@
-// Turns and their end. The order of the end: the sockets are closed at once, the handles in the loop's own time, and only then
-// is the selector freed, which therefore never happens below a turn that is running.
+// Turns and their end. The order of the end: the sockets are closed at once, the handles in the loop's own
+// time, and only then is the selector freed, which therefore never happens below a turn that is running.
 
 #include "wrap/selector_loop.h"
 
@@ -108,7 +108,8 @@ void SelectorLoop::RunTurn() {
   } else {
     napi_value error = nullptr;
     napi_value message = nullptr;
-    napi_create_string_utf8(env_, "an array of the selector was detached or resized", NAPI_AUTO_LENGTH, &message);
+    napi_create_string_utf8(env_, "an array of the selector was detached or resized", NAPI_AUTO_LENGTH,
+                            &message);
     napi_create_type_error(env_, nullptr, message, &error);
     End();
     FailUncaught(error);
@@ -196,6 +197,7 @@ void SelectorLoop::OnHandleClosed(uv_handle_t* handle) {
   SelectorLoop* const loop = LoopOf(handle);
   if (--loop->open_handles_ > 0) return;
   const std::shared_ptr<SelectorLoop> last = std::move(loop->self_);
+  loop->selector_.reset();  // not only when the object is collected: it has a descriptor
   napi_handle_scope scope = nullptr;
   napi_open_handle_scope(loop->env_, &scope);
   loop->ReleaseReferences();

@@ -1,6 +1,6 @@
-// Drives a Selector from libuv: a single uv_poll on the poller's descriptor, an idle handle for work that waits for no socket,
-// and a timer while it finishes. It calls JavaScript once in a turn. It outlives the JavaScript object as long as its handles
-// are open, so an environment can go in the middle of anything.
+// Drives a Selector from libuv: a single uv_poll on the poller's descriptor, an idle handle for work that
+// waits for no socket, and a timer while it finishes. It calls JavaScript once in a turn. It outlives the
+// JavaScript object as long as its handles are open, so an environment can go in the middle of anything.
 #pragma once
 
 #include <napi.h>
@@ -18,10 +18,11 @@ namespace millrace {
 class SelectorLoop {
  public:
   /** Null when it has thrown. `self` is the JavaScript object, kept alive until the end. */
-  static std::shared_ptr<SelectorLoop> Start(napi_env env, napi_value self, napi_value options, napi_value on_turn);
+  static std::shared_ptr<SelectorLoop> Start(napi_env env, napi_value self, napi_value options,
+                                             napi_value on_turn);
   ~SelectorLoop();
 
-  /** Null after the end: calls are then without effect. */
+  /** Null after the end. */
   Selector* selector() { return ended_ ? nullptr : selector_.get(); }
   bool ArraysStillThere() const;
   std::vector<FilePtr>& files() { return files_; }

@@ -36,7 +36,8 @@ bool Pin(napi_env env, napi_value options, const ArraySpec& spec, PinnedArray* p
   const napi_value value = GetProperty(env, options, spec.name);
   napi_typedarray_type type;
   if (value == nullptr ||
-      napi_get_typedarray_info(env, value, &type, &pinned->length, &pinned->data, nullptr, nullptr) != napi_ok ||
+      napi_get_typedarray_info(env, value, &type, &pinned->length, &pinned->data, nullptr, nullptr) !=
+          napi_ok ||
       type != spec.type) {
     ThrowType(env, std::string(spec.name) + " must be a " + spec.type_name);
     return false;
@@ -102,11 +103,12 @@ bool SelectorSetup::Read(napi_env env, napi_value value) {
   tables.flushes_max = rows(kFlushes, kFlushColumns);
   tables.counters = static_cast<double*>(pinned[kCounters].data);
 
-  // The beginning of the largest frame and what a turn brings must fit at once, or that frame would never be complete.
+  // The beginning of the largest frame and what a turn brings must fit at once, or that frame would never be
+  // complete.
   const std::size_t needed = std::size_t{o.max_frame_bytes} + kFramePrefixBytes + o.turn_bytes_in;
   if (tables.arena_bytes < needed) {
-    ThrowRange(env, "arena must have at least maxFrameBytes + 4 + turnBytesIn bytes (" + std::to_string(needed) +
-                        "), it has " + std::to_string(tables.arena_bytes));
+    ThrowRange(env, "arena must have at least maxFrameBytes + 4 + turnBytesIn bytes (" +
+                        std::to_string(needed) + "), it has " + std::to_string(tables.arena_bytes));
     return false;
   }
   return true;

@@ -1,4 +1,5 @@
-// What JavaScript passes to the Selector's constructor: options, and the typed arrays that both sides read and write.
+// What JavaScript passes to the Selector's constructor: options, and the typed arrays that both sides read
+// and write.
 #pragma once
 
 #include <napi.h>
@@ -8,8 +9,8 @@
 namespace millrace {
 
 /**
- * A typed array that native code keeps a pointer into. The reference keeps the object alive, but not its memory: a transfer
- * to another thread detaches it. So it is compared before each use.
+ * A typed array that native code keeps a pointer into. The reference keeps the object alive, but not its
+ * memory: a transfer to another thread detaches it. So it is compared before each use.
  */
 struct PinnedArray {
   napi_ref reference = nullptr;

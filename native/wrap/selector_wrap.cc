@@ -1,5 +1,5 @@
-// Selector: the JavaScript class. Checks arguments and hands over; no logic. After the end every call is without effect, as
-// callers that come late (a timer, a completion) cannot know.
+// Selector: the JavaScript class. Checks arguments and hands over; no logic. After the end every call is
+// without effect, as callers that come late (a timer, a completion) cannot know.
 
 #include <napi.h>
 
@@ -180,7 +180,8 @@ napi_value QueuedBytes(napi_env env, napi_callback_info info) {
   std::uint32_t connection = 0;
   if (loop == nullptr || !ReadUint32(env, args[0], "connection", 0, INT32_MAX, &connection)) return nullptr;
   if (loop->selector() == nullptr) return Number(env, 0);
-  return Number(env, static_cast<double>(loop->selector()->QueuedBytes(static_cast<std::int32_t>(connection))));
+  return Number(env,
+                static_cast<double>(loop->selector()->QueuedBytes(static_cast<std::int32_t>(connection))));
 }
 
 napi_value Destroy(napi_env env, napi_callback_info info) {
@@ -209,8 +210,8 @@ void ExportSelector(Napi::Env env, Napi::Object exports) {
       Method("destroy", Destroy),
   };
   napi_value constructor = nullptr;
-  napi_define_class(env, "Selector", NAPI_AUTO_LENGTH, Construct, nullptr, sizeof methods / sizeof methods[0], methods,
-                    &constructor);
+  napi_define_class(env, "Selector", NAPI_AUTO_LENGTH, Construct, nullptr, sizeof methods / sizeof methods[0],
+                    methods, &constructor);
   SetProperty(env, exports, "Selector", constructor);
 }
 
