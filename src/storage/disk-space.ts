@@ -36,7 +36,8 @@ export class FileSystemSpace implements DiskSpace {
   #asking: Promise<void> | undefined;
   #askedAt = Number.NEGATIVE_INFINITY;
 
-  private constructor(path: string, keepFree: number, clock: Clock, ask: (path: string) => Promise<number>) {
+  /** Nothing may be reserved before the first `refresh`; `open` is this with one. */
+  constructor(path: string, keepFree: number, clock: Clock, ask: (path: string) => Promise<number>) {
     this.#path = path;
     this.#keepFree = keepFree;
     this.#clock = clock;
