@@ -79,3 +79,29 @@ it("after a kill in the middle of appending, all that was acknowledged is there,
   for (const [n, offset] of acknowledged) expect(all[offset]).toBe(`record ${n}`);
   expect(await log.append(bytesOf("next"))).toBe(there.length);
 });
+
+it("a worker thread that is ended in the middle of appending lets go of the log, and what it acknowledged is there", async () => {
+  const program = `
+    import { isMainThread, parentPort, Worker } from "node:worker_threads";
+    ${open.replace("const log = await", "const openHere = () =>")}
+    if (!isMainThread) {
+      const log = await openHere();
+      for (let n = 0; ; n++) parentPort!.postMessage(await log.append(bytes("record " + n), { ack: n % 5 ? "written" : "forced" }));
+    }
+    for (let round = 0; round < 5; round++) {
+      const worker = new Worker(new URL(import.meta.url));
+      let acknowledged = -1;
+      worker.on("message", (offset) => { acknowledged = offset; });
+      await new Promise((resolve) => worker.once("message", resolve));
+      await new Promise((resolve) => setTimeout(resolve, 20 * round));
+      await worker.terminate();
+      const log = await openHere();
+      if (log.logEndOffset <= acknowledged) console.log("lost", acknowledged, log.logEndOffset);
+      let next = 0;
+      for await (const { offset } of log) if (offset !== next++) console.log("gap at", offset);
+      await log.close();
+    }
+    console.log("done");`;
+  const { code, stdout, stderr } = await runProgram(program, tempDir());
+  expect([code, stdout, stderr]).toEqual([0, "done\n", ""]);
+});
