@@ -8,6 +8,7 @@ import { Failed } from "./failure.js";
 import type { Io } from "./io.js";
 import { Output } from "./output.js";
 import { partitionDirs } from "./partition-dirs.js";
+import { counted } from "./plural.js";
 
 interface VerifyVerbOptions {
   readonly repair?: boolean;
@@ -63,13 +64,15 @@ async function verify(dir: string, options: VerifyVerbOptions, io: Io): Promise<
   }
   await output.flush();
   io.stderr.write(
-    `millrace: ${dirs.length} partitions, ${tally.segments} segments, ${tally.records} records, ${tally.damages} damages\n`,
+    `millrace: ${[counted(dirs.length, "partition"), counted(tally.segments, "segment"), counted(tally.records, "record"), counted(tally.damages, "damage")].join(", ")}\n`,
   );
   if (tally.damages === 0) return;
   if (!options.repair)
-    throw new Failed(`${tally.damages} damages`, ["`millrace verify DIR --repair` says what it gives up, see --help"]);
+    throw new Failed(counted(tally.damages, "damage"), [
+      "`millrace verify DIR --repair` says what it gives up, see --help",
+    ]);
   const left = await damagesLeft(dirs, verifyPartition);
-  if (left + tally.unrepaired > 0) throw new Failed(`${left} damages are left after the repair`);
+  if (left + tally.unrepaired > 0) throw new Failed(`left after the repair: ${counted(left, "damage")}`);
 }
 
 /** What a repair could not take away: records with wrong sums stay in their places, so that those behind them keep theirs. */

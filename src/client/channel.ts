@@ -104,9 +104,9 @@ export class Channel {
         reject,
         expired: false,
       };
+      write(correlationId);
       // TypeScript does not see that an OpenRequestOf any kind is one of the union.
       this.queue.push(request as unknown as OpenRequest);
-      write(correlationId);
       this.outbox.filled();
     });
   }

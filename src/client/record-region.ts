@@ -10,7 +10,7 @@ export interface RecordRegion {
 }
 
 const SIZE_BYTES = 4;
-/** Up to here a loop is faster than making the view that `set` needs. */
+/** Up to here a loop is no slower than making the view that `set` needs. Words through DataViews won nothing: 68 against 64 ns a line. */
 const LOOP_BYTES_MAX = 48;
 
 /** A region of these records; text becomes UTF-8. Throws BAD_ARGUMENT for none, or for an empty one: there are no empty records. */

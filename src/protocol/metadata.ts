@@ -130,6 +130,7 @@ function readPartition(reader: Reader, version: MetadataVersion): PartitionMetad
   const highWatermark = offset(reader.int64());
   const durableOffset = version === 2 ? offset(reader.int64()) : highWatermark;
   const logEndOffset = version === 2 ? offset(reader.int64()) : highWatermark;
-  if (partition < 0 || logStartOffset < -1 || highWatermark < logStartOffset) reader.fail();
+  const offsetsFit = -1 <= logStartOffset && logStartOffset <= highWatermark && highWatermark <= logEndOffset;
+  if (partition < 0 || epoch < -1 || durableOffset < -1 || !offsetsFit) reader.fail();
   return { partition, epoch, logStartOffset, highWatermark, durableOffset, logEndOffset };
 }

@@ -203,7 +203,7 @@ describe("produce that cannot go on", () => {
   it("says what it has sent when nobody acknowledges", async () => {
     const { stderr, code } = await producing({}, ["--ack", "none"], { stdin: ["a\nb\n\n"] });
     expect(code).toBe(1);
-    expect(stderr).toContain("2 lines were sent without acknowledgement");
+    expect(stderr).toContain("sent without acknowledgement: 2 lines");
   });
 
   it("says that there is no such topic or partition", async () => {

@@ -71,7 +71,7 @@ describe("verify", () => {
     );
     const repaired = await millrace(["verify", dir, "--repair"]);
     expect(repaired.code).toBe(1);
-    expect(repaired.stderr).toContain("1 damages are left after the repair");
+    expect(repaired.stderr).toContain("left after the repair: 1 damage");
   });
 
   it("repairs what keeps a partition from opening", async () => {

@@ -3,6 +3,7 @@
 import { AckPolicy } from "../../model/ack-policy.js";
 import { MillraceError } from "../../model/errors.js";
 import { Failed } from "../failure.js";
+import { counted } from "../plural.js";
 import type { Lane } from "./lane.js";
 import type { LineProducer } from "./line-producer.js";
 
@@ -17,11 +18,11 @@ export function interrupted(
   const message = error instanceof MillraceError || error instanceof Failed ? error.message : stackOf(error);
   if (ack === AckPolicy.NONE) {
     return new Failed(message, [
-      `${producer.sent} ${unit}s were sent without acknowledgement: how many arrived is unknown`,
+      `sent without acknowledgement: ${counted(producer.sent, unit)}; how many arrived is unknown`,
     ]);
   }
   return new Failed(message, [
-    `acknowledged ${producer.acknowledged} ${unit}s; read up to input ${unit} ${producer.lastLine}`,
+    `acknowledged ${counted(producer.acknowledged, unit)}; read up to input ${unit} ${producer.lastLine}`,
     ...producer.lanes.flatMap((lane) => laneLines(lane, topic, unit)),
   ]);
 }
