@@ -75,6 +75,32 @@ void AddSelectorAbi(napi_env env, napi_value table) {
             {"FILE", flush_column::kFile},
             {"POSITION", flush_column::kPosition},
             {"SLICE_BYTES", flush_column::kSliceBytes}});
+  AddGroup(env, table, "CloseReason",
+           {{"PEER", Value(CloseReason::kPeer)},
+            {"BAD_FRAME_LENGTH", Value(CloseReason::kBadFrameLength)},
+            {"FRAME_TIMEOUT", Value(CloseReason::kFrameTimeout)},
+            {"WRITE_STALL", Value(CloseReason::kWriteStall)},
+            {"IDLE", Value(CloseReason::kIdle)},
+            {"SOCKET_ERROR", Value(CloseReason::kSocketError)},
+            {"LOCAL", Value(CloseReason::kLocal)},
+            {"FILE_SHORT", Value(CloseReason::kFileShort)},
+            {"FILE_ERROR", Value(CloseReason::kFileError)}});
+  AddGroup(env, table, "SelectorCounter",
+           {{"EXTERNAL_QUEUED_BYTES", selector_counter::kExternalQueuedBytes},
+            {"GATHERED_BYTES", selector_counter::kGatheredBytes},
+            {"OUTPUT_BYTES", selector_counter::kOutputBytes},
+            {"CONNECTIONS", selector_counter::kConnections},
+            {"ACCEPTED", selector_counter::kAccepted},
+            {"BYTES_IN", selector_counter::kBytesIn},
+            {"BYTES_OUT", selector_counter::kBytesOut},
+            {"SENDFILE_CALLS", selector_counter::kSendfileCalls},
+            {"SENDFILE_BYTES", selector_counter::kSendfileBytes},
+            {"HEAP_BYTES", selector_counter::kHeapBytes},
+            {"COLD_READS", selector_counter::kColdReads},
+            {"PAUSES", selector_counter::kPauses},
+            {"LISTENER_PAUSES", selector_counter::kListenerPauses},
+            {"TURNS", selector_counter::kTurns},
+            {"LONGEST_TURN_US", selector_counter::kLongestTurnUs}});
 }
 
 napi_value Abi(napi_env env, napi_callback_info) {
