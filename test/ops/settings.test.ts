@@ -66,7 +66,7 @@ describe("where settings come from", () => {
     const defaults = settingsOf({});
     for (const key of settingKeys) {
       expect(helpText()).toContain(`  ${flagOf(key)} (`);
-      expect(markdownTable()).toContain(`\`${variableOf(key)}\``);
+      expect(markdownTable()).toContain(`| \`${key}\``);
       expect(defaults.settings).toHaveProperty([key]);
     }
     expect(variableOf("data.dir")).toBe("MILLRACE_DATA_DIR");

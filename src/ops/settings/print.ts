@@ -2,7 +2,7 @@
 
 import { factsOf } from "./kinds.js";
 import type { Resolved } from "./resolve.js";
-import { flagOf, isPerTopic, perTopicKeys, rowOf, type SettingKey, settingKeys, variableOf } from "./table.js";
+import { flagOf, isPerTopic, perTopicKeys, rowOf, type SettingKey, settingKeys } from "./table.js";
 
 const WIDTH = 100;
 
@@ -52,9 +52,10 @@ export function helpText(): string {
 export function markdownTable(): string {
   const rows = settingKeys.map((key) => {
     const row = rowOf(key);
-    return `| \`${key}\` | \`${flagOf(key)}\` | \`${variableOf(key)}\` | \`${row.default}\` | ${row.help}; takes ${factsOf(row.kind).takes} |`;
+    const marked = isPerTopic(key) ? " *" : "";
+    return `| \`${key}\`${marked} | \`${row.default}\` | ${row.help}; takes ${factsOf(row.kind).takes} |`;
   });
-  return ["| key | flag | environment | default | |", "|---|---|---|---|---|", ...rows, ""].join("\n");
+  return ["| key | default | |", "|---|---|---|", ...rows, ""].join("\n");
 }
 
 /** A TOML document that says the same, each line with where it came from. */

@@ -31,8 +31,8 @@ export interface CommandLine extends Source {
 
 export const DEFAULT_CONFIG_FILE = "./millrace.toml";
 
-/** Variables with the prefix that belong to other commands of the package. */
-const FOREIGN_VARIABLES = new Set(["MILLRACE_BROKER", "MILLRACE_SEED"]);
+/** Variables with the prefix that belong to the command line and to the tests. */
+const FOREIGN_VARIABLES = new Set(["MILLRACE_BROKER", "MILLRACE_SEED", "MILLRACE_TEST_DIR", "MILLRACE_KEEP"]);
 
 const emptySource = (): Source => ({ entries: new Map(), topics: new Map(), problems: [] });
 
