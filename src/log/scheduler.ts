@@ -48,8 +48,11 @@ export class Scheduler {
   #first: ReadyWriter | undefined;
   #last: ReadyWriter | undefined;
   #ready = 0;
+  /** Both with a count of their own: an array whose length is set to 0 gives its memory back and takes it anew each run. */
   readonly #touched: ReadyWriter[] = [];
+  #touchedCount = 0;
   readonly #barriers: ReadyWriter[] = [];
+  #barriersCount = 0;
   /** The writers of this round and how many rows each has. */
   readonly #owners: ReadyWriter[] = [];
   readonly #rows: Int32Array;
@@ -89,18 +92,18 @@ export class Scheduler {
       if (deadline === Number.POSITIVE_INFINITY) deadline = now + RUN_MAX_MS;
     }
     // After all rounds, so that the whole run is one group; before the copying, so that the disk works beside it.
-    for (let i = 0; i < this.#barriers.length; i++) {
+    for (let i = 0; i < this.#barriersCount; i++) {
       const writer = this.#barriers[i] as ReadyWriter;
       writer.barrierAsked = false;
       writer.startBarrier();
     }
-    this.#barriers.length = 0;
-    for (let i = 0; i < this.#touched.length; i++) {
+    this.#barriersCount = 0;
+    for (let i = 0; i < this.#touchedCount; i++) {
       const writer = this.#touched[i] as ReadyWriter;
       writer.touched = false;
       writer.stage();
     }
-    this.#touched.length = 0;
+    this.#touchedCount = 0;
     this.#running = false;
     if (this.#first !== undefined) this.#ask();
   }
@@ -109,7 +112,7 @@ export class Scheduler {
   offered(writer: ReadyWriter): void {
     if (!writer.touched) {
       writer.touched = true;
-      this.#touched.push(writer);
+      this.#touched[this.#touchedCount++] = writer;
     }
     if (writer.runnable && !writer.inReady) this.#append(writer);
   }
@@ -126,7 +129,7 @@ export class Scheduler {
       writer.startBarrier();
     } else if (!writer.barrierAsked) {
       writer.barrierAsked = true;
-      this.#barriers.push(writer);
+      this.#barriers[this.#barriersCount++] = writer;
     }
   }
 

@@ -30,7 +30,8 @@ it("an open log keeps no process alive, and what was acknowledged is there when 
     console.log("done", log.logEndOffset);`;
   const { code, stdout, stderr, ms } = await runProgram(program, dir);
   expect([code, stdout, stderr]).toEqual([0, "done 2\n", ""]);
-  expect(ms).toBeLessThan(2000);
+  // Soon, and not when some timer has run out.
+  expect(ms).toBeLessThan(8000);
   await using log = await openLog(`${dir}/log`, { diskReserveBytes: 0 });
   // The end of a process is not a loss of power: what was only written is there, too.
   expect(texts(await collect(log))).toEqual(["forced", "written"]);

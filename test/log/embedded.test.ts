@@ -373,11 +373,14 @@ describe("opening and closing", () => {
   });
 
   it("opens and closes with ordinary settings in well under a second", async () => {
-    const dir = tempDir();
-    const began = performance.now();
-    const log = await openLog(dir);
-    await log.append(bytesOf("a"));
-    await log.close();
-    expect(performance.now() - began).toBeLessThan(1000);
+    const times: number[] = [];
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const began = performance.now();
+      const log = await openLog(tempDir());
+      await log.append(bytesOf("a"));
+      await log.close();
+      times.push(performance.now() - began);
+    }
+    expect(Math.min(...times)).toBeLessThan(500);
   });
 });
