@@ -4,7 +4,7 @@ import type { Source, Violation } from "./sources.js";
 
 /** The folders and files of a layout drawn in a fenced block: lines of `indented/path  what it is`. */
 export function drawnPaths(markdown: string, heading: string): string[] {
-  const block = new RegExp(`^#+ ${heading}\\n[^]*?\`\`\`\\n([^]*?)\`\`\``, "m").exec(markdown)?.[1];
+  const block = new RegExp(`^#+ ${heading}\\n.*?\`\`\`\\n(.*?)\`\`\``, "ms").exec(markdown)?.[1];
   if (block === undefined) throw new Error(`there is no drawn layout below "${heading}"`);
   const parents: string[] = [];
   return block.split("\n").flatMap((line) => {
