@@ -1,0 +1,138 @@
+// Deadlines of everything that waits: insert, cancel and expire in constant time, however many there are. A hierarchical
+// timing wheel (Varghese and Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, scheme 7): five levels of 32
+// buckets; a bucket of level l covers 32^l ticks of one millisecond, and when its time comes what lies in it moves to finer
+// levels. It holds no timer: `nextDue` says when `advance` should be called, so that one timer serves all of it and none
+// runs while nothing waits. It must not know what waits.
+
+import { invariant } from "../model/invariant.js";
+
+const LEVELS = 5;
+const BUCKETS = 32;
+const LEVEL_BITS = 5;
+/** Ticks that a bucket of each level covers. */
+const SPAN = Array.from({ length: LEVELS }, (_, level) => BUCKETS ** level);
+/** The longest wait: a little over nine hours. */
+export const WHEEL_MS_MAX = BUCKETS ** LEVELS - 1;
+const NOWHERE = -1;
+
+/** What can be put into a wheel; the fields are the wheel's. */
+export abstract class Timed {
+  /** The tick at which it expires. */
+  due = 0;
+  bucket = NOWHERE;
+  nextTimed: Timed | undefined = undefined;
+  previousTimed: Timed | undefined = undefined;
+  get isTimed(): boolean {
+    return this.bucket !== NOWHERE;
+  }
+}
+
+export class TimingWheel<Entry extends Timed> {
+  size = 0;
+  /** The tick up to which everything has expired. */
+  #now: number;
+  readonly #heads: (Timed | undefined)[] = new Array(LEVELS * BUCKETS).fill(undefined);
+  /** A bit for each bucket that is not empty, one word for each level. */
+  readonly #occupied = new Int32Array(LEVELS);
+
+  /** `nowMs`: any clock in milliseconds that never goes back. */
+  constructor(nowMs: number) {
+    this.#now = Math.floor(nowMs);
+  }
+
+  /** `dueMs` on the same clock. Never expires before it, and at the first `advance` at or after it. */
+  insert(entry: Entry, dueMs: number): void {
+    invariant(!entry.isTimed, "an entry is in the wheel once");
+    entry.due = Math.min(Math.max(Math.ceil(dueMs), this.#now + 1), this.#now + WHEEL_MS_MAX);
+    this.#place(entry);
+    this.size++;
+  }
+
+  cancel(entry: Entry): void {
+    if (!entry.isTimed) return;
+    this.#unlink(entry);
+    this.size--;
+  }
+
+  /** When to call `advance` next, or undefined: nothing waits. At times earlier than the first deadline, never later. */
+  nextDue(): number | undefined {
+    const next = this.#next();
+    return next < 0 ? undefined : this.#startOf(next);
+  }
+
+  /** Expires everything that is due at `nowMs`, in the order of deadlines. `expire` may insert and cancel. */
+  advance(nowMs: number, expire: (entry: Entry) => void): void {
+    const now = Math.floor(nowMs);
+    for (let bucket = this.#next(); bucket >= 0; bucket = this.#next()) {
+      const start = this.#startOf(bucket);
+      if (start > now) break;
+      this.#now = start;
+      for (let entry = this.#heads[bucket]; entry !== undefined; entry = this.#heads[bucket]) {
+        this.#unlink(entry);
+        if (entry.due > start) {
+          this.#place(entry);
+        } else {
+          this.size--;
+          expire(entry as Entry);
+        }
+      }
+    }
+    if (now > this.#now) this.#now = now;
+  }
+
+  #place(entry: Timed): void {
+    const wait = entry.due - this.#now;
+    let level = 0;
+    while (wait >= (SPAN[level] as number) * BUCKETS) level++;
+    const bucket = (level << LEVEL_BITS) + (Math.floor(entry.due / (SPAN[level] as number)) % BUCKETS);
+    const head = this.#heads[bucket];
+    entry.bucket = bucket;
+    entry.previousTimed = undefined;
+    entry.nextTimed = head;
+    if (head !== undefined) head.previousTimed = entry;
+    this.#heads[bucket] = entry;
+    this.#occupied[level] |= 1 << (bucket & (BUCKETS - 1));
+  }
+
+  #unlink(entry: Timed): void {
+    const { bucket, nextTimed, previousTimed } = entry;
+    if (nextTimed !== undefined) nextTimed.previousTimed = previousTimed;
+    if (previousTimed !== undefined) previousTimed.nextTimed = nextTimed;
+    else {
+      this.#heads[bucket] = nextTimed;
+      if (nextTimed === undefined) this.#occupied[bucket >> LEVEL_BITS] &= ~(1 << (bucket & (BUCKETS - 1)));
+    }
+    entry.bucket = NOWHERE;
+    entry.nextTimed = undefined;
+    entry.previousTimed = undefined;
+  }
+
+  /** The bucket whose time comes first, or −1. Of equals the coarsest, so that what it holds joins the finer ones in time. */
+  #next(): number {
+    let first = -1;
+    let firstStart = Number.POSITIVE_INFINITY;
+    for (let level = LEVELS - 1; level >= 0; level--) {
+      const bits = this.#occupied[level] as number;
+      if (bits === 0) continue;
+      // The first bucket behind the current one, round and round: the current one itself is a whole turn away.
+      const current = Math.floor(this.#now / (SPAN[level] as number)) % BUCKETS;
+      const turned = current === BUCKETS - 1 ? bits : (bits >>> (current + 1)) | (bits << (BUCKETS - 1 - current));
+      const distance = 31 - Math.clz32(turned & -turned);
+      const bucket = (level << LEVEL_BITS) + ((current + 1 + distance) % BUCKETS);
+      const start = this.#startOf(bucket);
+      if (start < firstStart) {
+        first = bucket;
+        firstStart = start;
+      }
+    }
+    return first;
+  }
+
+  /** The tick at which a bucket's time comes. */
+  #startOf(bucket: number): number {
+    const span = SPAN[bucket >> LEVEL_BITS] as number;
+    const current = Math.floor(this.#now / span);
+    const ahead = ((bucket & (BUCKETS - 1)) - (current % BUCKETS) + BUCKETS) % BUCKETS;
+    return (current + (ahead === 0 ? BUCKETS : ahead)) * span;
+  }
+}
