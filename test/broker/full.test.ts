@@ -42,7 +42,7 @@ describe("more than may wait in memory", () => {
     const wires: Wire[] = [];
     for (let i = 0; i < 40; i++) wires.push(await connectTo(broker));
     // Each roll of a segment makes its writer wait, and what comes in meanwhile must be held.
-    const each = 60;
+    const each = 12;
     for (const [n, wire] of wires.entries()) {
       for (let i = 0; i < each; i++) wire.send(produce([ascii(`${n} ${i}`.padEnd(30_000))], { correlation: i }));
     }

@@ -29,7 +29,7 @@ class Bystander {
   private async run(): Promise<void> {
     while (this.going) {
       const before = performance.now();
-      const { base } = readProduced(await this.wire.ask(produce([ascii("bystander")], { partition: 1 })));
+      const { base } = readProduced(await this.wire.ask(produce([ascii("bystander")], { topic: "bystander" })));
       this.slowestMs = Math.max(this.slowestMs, performance.now() - before);
       expect(base).toBe(this.asked++);
       await new Promise((resolve) => setTimeout(resolve, 1));
@@ -56,7 +56,7 @@ async function withBystander(broker: BrokerProcess, abuse: () => Promise<void>):
 
 describe("a client that", () => {
   it("sends one byte at a time gets the answers of one that does not", async () => {
-    const broker = await start({ topics: "orders:2" });
+    const broker = await start({ topics: "orders:1,bystander:1" });
     await withBystander(broker, async () => {
       const wire = await connectTo(broker);
       const requests = [
@@ -81,7 +81,7 @@ describe("a client that", () => {
   });
 
   it("sends 10 000 requests in one go gets 10 000 answers in their order", async () => {
-    const broker = await start({ topics: "orders:2" });
+    const broker = await start({ topics: "orders:1,bystander:1" });
     await withBystander(broker, async () => {
       const wire = await connectTo(broker);
       const all = Array.from({ length: 10_000 }, (_, i) =>
@@ -97,7 +97,7 @@ describe("a client that", () => {
   });
 
   it("announces 2 GiB is closed at once, and costs no memory", async () => {
-    const broker = await start({ topics: "orders:2" });
+    const broker = await start({ topics: "orders:1,bystander:1" });
     await withBystander(broker, async () => {
       const before = broker.peakRss();
       for (let i = 0; i < 200; i++) {
@@ -110,7 +110,7 @@ describe("a client that", () => {
   });
 
   it("announces the largest frame and sends little of it costs what it sent, and is closed after frame.timeout.ms", async () => {
-    const broker = await start({ topics: "orders:2", "frame.timeout.ms": "1500ms" });
+    const broker = await start({ topics: "orders:1,bystander:1", "frame.timeout.ms": "1500ms" });
     await withBystander(broker, async () => {
       const before = broker.peakRss();
       const wires = await Promise.all(Array.from({ length: 300 }, () => connectTo(broker)));
@@ -124,7 +124,7 @@ describe("a client that", () => {
 
   it("stops reading is bounded, whatever it goes on to ask for, and closed after connection.write.stall.ms", async () => {
     const broker = await start({
-      topics: "orders:2,many:2000",
+      topics: "orders:1,bystander:1,many:2000",
       "segment.bytes": "1MiB",
       "max.frame.bytes": "512KiB",
       "connection.queued.bytes.max": "2MiB",
@@ -163,7 +163,7 @@ describe("a client that", () => {
 
   it("sends noise is answered or closed, and the broker goes on", async () => {
     const random = randomFrom(printedSeed("noise"));
-    const broker = await start({ topics: "orders:2" });
+    const broker = await start({ topics: "orders:1,bystander:1" });
     await withBystander(broker, async () => {
       for (let round = 0; round < 200; round++) {
         const wire = await connectTo(broker);
@@ -181,7 +181,7 @@ describe("a client that", () => {
 
   it("changes good frames by single bits is told what is wrong or is right, and the log holds only what was sent", async () => {
     const random = randomFrom(printedSeed("flipped bits"));
-    const broker = await start({ topics: "orders:2" });
+    const broker = await start({ topics: "orders:1,bystander:1" });
     await withBystander(broker, async () => {
       const good = [produce([ascii("aaaa"), ascii("bb")]), fetch(0), metadata(["orders"]), hello()];
       for (let round = 0; round < 300; round++) {
