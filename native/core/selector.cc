@@ -86,6 +86,8 @@ void Selector::EndTurn() {
   counters[counter::kTurns] += 1;
   const auto took = static_cast<double>(MonotonicUs() - turn_began_us_);
   counters[counter::kLongestTurnUs] = std::max(counters[counter::kLongestTurnUs], took);
+  CheckQueued();  // what the caller holds for later has changed in this turn
+  LetOldestGatherOn();
   Publish();
 }
 

@@ -96,6 +96,8 @@ class Selector {
   bool finished() const { return finishing_ && live_ == 0 && closings_.empty(); }
   /** Closes everything without a report. Nothing may be called afterwards. */
   void Destroy();
+  /** The caller's tables are gone: only Destroy may follow. */
+  void ForgetTables() { tables_.counters = own_counters_; }
 
   bool listening() const { return !doors_.empty(); }
   std::uint32_t connections() const { return live_; }
@@ -162,7 +164,7 @@ class Selector {
   void Publish();
 
   const SelectorOptions options_;
-  const SelectorTables tables_;
+  SelectorTables tables_;
   const std::function<void()> on_work_;
   Poller poller_;
   ConnectionTable connections_;
@@ -195,6 +197,7 @@ class Selector {
   std::vector<Closing> closings_;
   Connection* oldest_ = nullptr;
   Connection* youngest_ = nullptr;
+  double own_counters_[kSelectorCounters] = {};
   std::unique_ptr<PollEvent[]> events_;
   std::unique_ptr<std::uint8_t[]> dropped_;
 };

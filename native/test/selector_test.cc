@@ -273,9 +273,9 @@ TEST("out of descriptors the listener waits until one is free") {
 
 TEST("time limits close those who outstay them, and nobody else") {
   SelectorOptions options = SelectorPlay::Defaults();
-  options.frame_timeout_ms = 30;
-  options.write_stall_ms = 30;
-  options.idle_ms = 100;
+  options.frame_timeout_ms = 500;
+  options.write_stall_ms = 500;
+  options.idle_ms = 1200;
   SelectorPlay play(options);
   Ends ends(play);
   std::vector<std::int32_t> ids;
@@ -299,13 +299,13 @@ TEST("time limits close those who outstay them, and nobody else") {
     play.selector.Sweep();
     play.Turn(0);
   };
-  pass(10);
+  pass(50);
   EXPECT_EQ(ends.reasons.size(), 0);
-  pass(40);
+  pass(550);
   EXPECT_EQ(ends.reasons.size(), 2);
   EXPECT_TRUE(ends.reasons[ids[0]] == CloseReason::kFrameTimeout);
   EXPECT_TRUE(ends.reasons[ids[2]] == CloseReason::kWriteStall);
-  pass(100);
+  pass(800);
   EXPECT_EQ(ends.reasons.size(), 3);
   EXPECT_TRUE(ends.reasons[ids[3]] == CloseReason::kIdle);
   EXPECT_EQ(play.selector.connections(), 1);

@@ -104,15 +104,10 @@ void SelectorLoop::RunTurn() {
     turn_requested_ = false;
     const Selector::Rows rows = selector_->BeginTurn();
     if (rows.any() || requested) CallTurn(rows);
-    selector_->EndTurn();
+    // Only the counters are touched behind the call.
+    if (!ended_ && setup_.pinned[kCounters].StillThere(env_)) selector_->EndTurn();
   } else {
-    napi_value error = nullptr;
-    napi_value message = nullptr;
-    napi_create_string_utf8(env_, "an array of the selector was detached or resized", NAPI_AUTO_LENGTH,
-                            &message);
-    napi_create_type_error(env_, nullptr, message, &error);
-    End();
-    FailUncaught(error);
+    EndWithoutArrays();
   }
   in_turn_ = false;
   SettleFinish();
@@ -120,7 +115,17 @@ void SelectorLoop::RunTurn() {
   napi_close_handle_scope(env_, scope);
 }
 
-bool SelectorLoop::CallTurn(const Selector::Rows& rows) {
+void SelectorLoop::EndWithoutArrays() {
+  End();
+  napi_value error = nullptr;
+  napi_value message = nullptr;
+  napi_create_string_utf8(env_, "an array of the selector was detached or resized", NAPI_AUTO_LENGTH,
+                          &message);
+  napi_create_type_error(env_, nullptr, message, &error);
+  napi_fatal_exception(env_, error);
+}
+
+void SelectorLoop::CallTurn(const Selector::Rows& rows) {
   napi_value self = nullptr;
   napi_value on_turn = nullptr;
   napi_value arguments[3] = {};
@@ -129,18 +134,15 @@ bool SelectorLoop::CallTurn(const Selector::Rows& rows) {
   napi_create_uint32(env_, rows.frames, &arguments[0]);
   napi_create_uint32(env_, rows.opened, &arguments[1]);
   napi_create_uint32(env_, rows.closed, &arguments[2]);
-  if (napi_make_callback(env_, context_, self, on_turn, 3, arguments, nullptr) == napi_ok) return true;
+  if (napi_make_callback(env_, context_, self, on_turn, 3, arguments, nullptr) == napi_ok) return;
   bool pending = false;
   napi_value error = nullptr;
   if (napi_is_exception_pending(env_, &pending) == napi_ok && pending &&
       napi_get_and_clear_last_exception(env_, &error) == napi_ok) {
-    FailUncaught(error);
+    // Now and not later: whatever ran next would run on the state that the exception left behind.
+    napi_fatal_exception(env_, error);
   }
-  return false;
 }
-
-/** Now and not later: whatever ran next would run on the state that the exception left behind. */
-void SelectorLoop::FailUncaught(napi_value error) { napi_fatal_exception(env_, error); }
 
 napi_value SelectorLoop::Finish(std::int64_t linger_ms) {
   napi_deferred deferred = nullptr;
@@ -157,9 +159,13 @@ napi_value SelectorLoop::Finish(std::int64_t linger_ms) {
     const std::shared_ptr<SelectorLoop> alive = loop->self_;
     napi_handle_scope scope = nullptr;
     if (loop->environment_going_ || napi_open_handle_scope(loop->env_, &scope) != napi_ok) return;
-    loop->selector_->Sweep();
-    loop->SettleFinish();
-    loop->Reschedule();
+    if (loop->ArraysStillThere()) {
+      loop->selector_->Sweep();
+      loop->SettleFinish();
+      loop->Reschedule();
+    } else {
+      loop->EndWithoutArrays();
+    }
     napi_close_handle_scope(loop->env_, scope);
   };
   uv_timer_start(&timer_, tick, kFinishTickMs, kFinishTickMs);
@@ -175,6 +181,8 @@ void SelectorLoop::SettleFinish() {
 void SelectorLoop::End() {
   if (ended_) return;
   ended_ = true;
+  // Nobody looks at the counters of an environment that goes, and their memory may be gone before us.
+  if (environment_going_ || !ArraysStillThere()) selector_->ForgetTables();
   selector_->Destroy();
   uv_poll_stop(&poll_);
   uv_idle_stop(&idle_);

@@ -37,8 +37,8 @@ class SelectorLoop {
  private:
   explicit SelectorLoop(napi_env env) : env_(env) {}
   void RunTurn();
-  bool CallTurn(const Selector::Rows& rows);
-  void FailUncaught(napi_value error);
+  void CallTurn(const Selector::Rows& rows);
+  void EndWithoutArrays();
   void SettleFinish();
   void ReleaseReferences();
   static void OnHandleClosed(uv_handle_t* handle);

@@ -26,6 +26,15 @@ SelectorLoop* LoopFrom(const Args& args) {
   return static_cast<LoopPtr*>(native)->get();
 }
 
+/** Null when there is nothing to call: it has ended, or this has thrown. */
+Selector* SelectorOf(napi_env env, SelectorLoop* loop) {
+  if (loop == nullptr || loop->selector() == nullptr || loop->ArraysStillThere()) {
+    return loop == nullptr ? nullptr : loop->selector();
+  }
+  ThrowType(env, "an array of the selector was detached or resized");
+  return nullptr;
+}
+
 napi_value Construct(napi_env env, napi_callback_info info) {
   const Args args(env, info);
   napi_value target = nullptr;
@@ -115,19 +124,16 @@ bool ReadFiles(napi_env env, napi_value value, std::vector<FilePtr>* files) {
 napi_value Flush(napi_env env, napi_callback_info info) {
   const Args args(env, info);
   SelectorLoop* const loop = LoopFrom(args);
-  if (loop == nullptr || loop->selector() == nullptr) return nullptr;
-  Selector& selector = *loop->selector();
+  Selector* const selector = SelectorOf(env, loop);
   std::uint32_t rows = 0;
-  if (!ReadUint32(env, args[0], "rows", 0, selector.flushes_max(), &rows)) return nullptr;
-  if (!loop->ArraysStillThere()) {
-    ThrowType(env, "an array of the selector was detached or resized");
+  if (selector == nullptr || !ReadUint32(env, args[0], "rows", 0, selector->flushes_max(), &rows)) {
     return nullptr;
   }
   std::vector<FilePtr>& files = loop->files();
   if (ReadFiles(env, args[1], &files)) {
-    const std::int64_t bad = selector.CheckFlush(rows, files.size());
+    const std::int64_t bad = selector->CheckFlush(rows, files.size());
     if (bad < 0) {
-      selector.Flush(rows, files);
+      selector->Flush(rows, files);
       loop->Reschedule();
     } else {
       ThrowRange(env, "row " + std::to_string(bad) + " of the flush table is out of bounds");
@@ -149,11 +155,13 @@ napi_value Close(napi_env env, napi_callback_info info) {
   std::uint32_t connection = 0;
   bool now = false;
   if (loop == nullptr || !ReadUint32(env, args[0], "connection", 0, INT32_MAX, &connection) ||
-      !ReadBool(env, args[1], "now", &now) || loop->selector() == nullptr) {
+      !ReadBool(env, args[1], "now", &now)) {
     return nullptr;
   }
-  loop->selector()->Close(static_cast<std::int32_t>(connection), now);
-  loop->Reschedule();
+  if (Selector* const selector = SelectorOf(env, loop)) {
+    selector->Close(static_cast<std::int32_t>(connection), now);
+    loop->Reschedule();
+  }
   return nullptr;
 }
 
@@ -168,9 +176,10 @@ napi_value Finish(napi_env env, napi_callback_info info) {
 napi_value Sweep(napi_env env, napi_callback_info info) {
   const Args args(env, info);
   SelectorLoop* const loop = LoopFrom(args);
-  if (loop == nullptr || loop->selector() == nullptr) return nullptr;
-  loop->selector()->Sweep();
-  loop->Reschedule();
+  if (Selector* const selector = SelectorOf(env, loop)) {
+    selector->Sweep();
+    loop->Reschedule();
+  }
   return nullptr;
 }
 

@@ -215,7 +215,7 @@ export const SelectorCounter = {
   SENDFILE_CALLS: 7,
   SENDFILE_BYTES: 8,
   HEAP_BYTES: 9,
-  /** Slices whose pages had to be read in by a worker first. */
+  /** Chunks of slices whose pages had to be read in by a worker first. */
   COLD_READS: 10,
   /** Times the connections were paused because `queuedBytesMax` was reached. */
   PAUSES: 11,
