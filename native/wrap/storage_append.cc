@@ -22,14 +22,10 @@ bool ReadSources(napi_env env, napi_value value, std::vector<Source>* sources) {
   }
   sources->clear();
   for (std::uint32_t i = 0; i < count; i++) {
-    napi_handle_scope scope = nullptr;
-    napi_open_handle_scope(env, &scope);
     napi_value element = nullptr;
     Bytes bytes;
-    const bool read =
-        napi_get_element(env, value, i, &element) == napi_ok && ReadBytes(env, element, "a source", &bytes);
-    napi_close_handle_scope(env, scope);
-    if (!read) return false;
+    if (napi_get_element(env, value, i, &element) != napi_ok) return false;
+    if (!ReadBytes(env, element, "a source", &bytes)) return false;
     sources->push_back({bytes.data, bytes.count});
   }
   return true;

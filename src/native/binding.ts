@@ -54,7 +54,10 @@ export const AppendStatus = {
   CORRUPT: 1,
   /** A record does not fit an empty segment of this capacity. Nothing was written. */
   TOO_LARGE: 2,
-  /** It does not fit between the end and the reserved blocks. Nothing was written; the caller reserves or rolls first. */
+  /**
+   * It does not fit between the end and the reserved blocks. Nothing was written; the caller reserves or rolls first. Every
+   * later row of that writer in the same call gets it as well, so that no batch overtakes an earlier one.
+   */
   NO_ROOM: 3,
   /** The write failed (FILE_CHANNEL). The writer is broken from here on: it refuses every later row with the same status. */
   IO_ERROR: 4,
@@ -147,13 +150,18 @@ export interface NativeSegmentWriter {
   /** Asks the populating thread to fault pages in up to `upTo`; MAPPED only, a hint, returns at once. */
   populate(upTo: number): void;
   /**
-   * Forces everything that was written when it was called; resolves to that end. One at a time. The first one, and the
-   * first after the file grew, is an `fsync`. A failure breaks the writer: it is never tried again and called good.
+   * Forces everything that was written when it was called; resolves to that end. Barriers of one writer run one after the
+   * other; with nothing new to force none is issued. Creating a segment forces it; the first barrier after opening one is an
+   * `fsync`, the others force what was written since the last. A failure breaks the writer: it is never tried again and
+   * called good. After a few small ones in a row MAPPED has the blocks ahead written once, which halves the next ones.
    */
   barrier(): Promise<number>;
   /** Renames the file, on a maintenance thread (a prepared segment gets its name at the roll). */
   rename(path: string): Promise<void>;
-  /** Barrier, then cut to the records and unmap. The writer cannot be used afterwards. Resolves to the final size. */
+  /**
+   * Cuts to the records, unmaps and forces all of it. The writer cannot be used afterwards; when this fails, only `close` is
+   * left. Resolves to the final size.
+   */
   seal(): Promise<number>;
   /** As `seal` without the barrier: for a broken writer, or when the caller has just forced. */
   close(): Promise<void>;
@@ -295,7 +303,7 @@ export interface DirectoryLock {
 export interface NativeAddon {
   /** "linux-x64" or the like, as compiled. */
   readonly platform: string;
-  /** Which CRC-32C runs here: "sse4.2", "armv8" or "table". */
+  /** Which CRC-32C runs here: "sse4.2", "armv8", "armv8-chain" (without PMULL) or "table". */
   readonly crc32cKind: string;
   /** For tests: which implementations this processor can run. */
   readonly crc32cKinds: readonly string[];

@@ -1,11 +1,14 @@
 // A segment writer from creation to the end of its file: what each step leaves on the disk, and what is refused in which state.
 
+import { spawnSync } from "node:child_process";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { AppendStatus, native, RecordFormatId, ScanStop, SegmentModeId } from "../../src/native/binding.js";
 import { concat } from "../support/bytes.js";
 import { storedRecords } from "../support/stored-records.js";
+import { tempDir } from "../support/tmp.js";
 import {
   append,
   appendRegion,
@@ -182,6 +185,30 @@ describe.each(combinations)("$path $format", (combination) => {
     await expect(native.openSegmentWriter({ ...options, end: 10 })).rejects.toMatchObject({ code: "EINVAL" });
     expect(readFileSync(options.path, "utf8")).toBe("something");
   });
+});
+
+const tracer = spawnSync("strace", ["-V"]).status === 0;
+
+it.skipIf(!tracer).each(paths)("O07 a barrier that failed on %s is never issued again and called good", (path) => {
+  const script = fileURLToPath(new URL("support/failing-barrier.mjs", import.meta.url));
+  const dir = tempDir("barrier");
+  // The second barrier fails; the third would not.
+  const inject = ["-e", "trace=msync,fdatasync", "-e", "inject=msync,fdatasync:error=EIO:when=2"];
+  const args = ["-f", "-qq", "-o", "/dev/null", ...inject, process.execPath, script, dir, String(SegmentModeId[path])];
+  const { stdout, stderr } = spawnSync("strace", args, { encoding: "utf8" });
+  const call = path === "MAPPED" ? "msync" : "fdatasync";
+  expect(JSON.parse(stdout || JSON.stringify(stderr))).toEqual([
+    "OK",
+    "11",
+    "OK",
+    `EIO ${call}`,
+    "status 4 errno 5",
+    "EIO barrier",
+    "EIO barrier",
+    0,
+    "undefined",
+  ]);
+  expect(statSync(join(dir, "a.log")).size).toBe(22);
 });
 
 it("many writers force at once and each resolves to its own end", async () => {
