@@ -175,6 +175,20 @@ export class PartitionLog {
   bytesBetween(from: number, to: number): number {
     return this.#reader.bytesBetween(from, to);
   }
+  /** How far the log has been written, in bytes from a beginning that lies somewhere at its opening: only differences count. */
+  get writtenBytes(): number {
+    const { active } = this.#state.list;
+    return active.bytesBefore + active.bytes;
+  }
+  /** How far it has been forced, in the same count. */
+  get durableBytes(): number {
+    const { segment, position } = this.#state.durable;
+    return segment.bytesBefore + position;
+  }
+  /** The fewest bytes that a record takes as stored. */
+  get recordBytesMin(): number {
+    return this.#state.format.headerBytes + 1;
+  }
   /** Where to start reading for records of that time on (LIST_OFFSETS); undefined when all is older. */
   offsetAtTime(ms: number): Promise<{ readonly offset: Offset; readonly timestampMs: number } | undefined> {
     return this.#reader.offsetAtTime(ms);

@@ -41,6 +41,7 @@ export class SegmentList {
   start(baseOffset: number, path: string): Segment {
     invariant(baseOffset === this.active.endOffset, "a segment begins where the one before it ends");
     const segment = new Segment(baseOffset, path);
+    segment.bytesBefore = this.active.bytesBefore + this.active.bytes;
     this.#segments.push(segment);
     return segment;
   }

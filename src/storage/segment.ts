@@ -17,6 +17,8 @@ export class Segment implements IndexHolder, FileHolder {
   endOffset: number;
   /** Bytes of records; the position behind the last one. */
   bytes = 0;
+  /** Bytes of the log since its opening that lie in segments before this one; what was there at the opening counts nothing. */
+  bytesBefore = 0;
   /** Wall-clock times; 0 while empty or unknown. */
   firstAppendMs = 0;
   lastAppendMs = 0;

@@ -1,0 +1,73 @@
+// How the purgatory sees the broker's partitions: what may be read, how much of it there is, and what makes a fetch final.
+// The only place that says when a fetch may not wait. It does no I/O.
+
+import type { PartitionWriter } from "../log/partition-writer.js";
+import { invariant } from "../model/invariant.js";
+import type { PartitionLog } from "../storage/partition-log.js";
+import { ceilingOf, type Isolation } from "./fetch.js";
+import type { Partitions, PartView } from "./purgatory.js";
+import type { Partition } from "./topic.js";
+import type { WaitPart } from "./waiting-fetch.js";
+
+type Writer = PartitionWriter<PartitionLog>;
+
+export class WaitedPartitions implements Partitions {
+  constructor(private readonly partitions: readonly Partition[]) {}
+
+  /**
+   * Sets `part.start`. False: that takes I/O, so load the offset and come again. A part whose answer is an error has no
+   * place in the log, and needs none: it does not wait.
+   */
+  locate(part: WaitPart): boolean {
+    const { writer } = this.partitions[part.partition];
+    if (writer === undefined || isError(writer, part)) return true;
+    const { log } = writer;
+    const behind = log.bytesBetween(part.offset, log.logEndOffset);
+    if (behind < 0) return false;
+    part.start = log.writtenBytes - behind;
+    return true;
+  }
+
+  view(part: WaitPart, view: PartView): void {
+    const { writer } = this.partitions[part.partition];
+    if (writer === undefined || isError(writer, part)) {
+      view.final = true;
+      view.records = 0;
+      view.end = 0;
+      return;
+    }
+    view.end = endOf(writer, part.isolation);
+    view.records = Math.max(0, ceilingOf(writer, part.isolation) - part.offset);
+    // What lies in an older segment will not become more. Only where nothing of it may be read yet (it is not durable) is
+    // there something to wait for.
+    view.final = view.records > 0 && !writer.log.isActive(part.offset);
+  }
+
+  end(partition: number, isolation: Isolation): number {
+    const { writer } = this.partitions[partition];
+    invariant(writer !== undefined, "only partitions that are open are waited for");
+    return endOf(writer, isolation);
+  }
+
+  recordBytesMin(partition: number): number {
+    return this.partitions[partition].log?.recordBytesMin ?? 1;
+  }
+}
+
+/** The byte position of the ceiling. */
+function endOf(writer: Writer, isolation: Isolation): number {
+  const { log } = writer;
+  // The two ceilings are the log's end and its durable part, under whatever name: the offsets decide which one it is.
+  return ceilingOf(writer, isolation) === log.logEndOffset ? log.writtenBytes : log.durableBytes;
+}
+
+/** Whether this part is answered with an error, whatever is written from now on. */
+function isError(writer: Writer, part: WaitPart): boolean {
+  const { log } = writer;
+  return (
+    writer.poisoned ||
+    part.offset < log.logStartOffset ||
+    part.offset > log.logEndOffset ||
+    log.truncatedAt(part.epoch, part.offset) !== undefined
+  );
+}
