@@ -28,8 +28,12 @@ export function raiseEpoch(entries: readonly EpochEntry[], start: number): reado
   return kept;
 }
 
-/** Where the log was cut below `offset` since `epoch`, or undefined: nothing that such a reader saw is gone. */
+/**
+ * Where the log was cut below `offset` since `epoch`, or undefined: nothing that such a reader saw is gone. A reader that does
+ * not know its epoch sends −1, and then nobody can tell.
+ */
 export function truncatedAt(entries: readonly EpochEntry[], epoch: number, offset: number): number | undefined {
+  if (epoch < 0) return undefined;
   for (const entry of entries) if (entry.epoch > epoch) return entry.start < offset ? entry.start : undefined;
   return undefined;
 }
