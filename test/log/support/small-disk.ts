@@ -79,8 +79,10 @@ export class SmallDisk {
     rmSync(join(this.dir, "ballast"));
   }
   remove(): void {
-    this.unmount();
-    if (this.#backed) run("umount", this.#backing);
+    // Lazily: a test that failed may still have files open, and a disk that stays mounted is there until the next boot.
+    if (this.#mounted) run("umount", "--lazy", this.dir);
+    this.#mounted = false;
+    if (this.#backed) run("umount", "--lazy", this.#backing);
     rmSync(this.#base, { recursive: true, force: true });
   }
 }
