@@ -85,7 +85,7 @@ export class Opened {
   async read(offset: number): Promise<Uint8Array | null> {
     const plan = await this.plan(offset);
     if (plan.outcome !== ReadOutcome.DATA) return null;
-    return recordsIn(await this.readBytes(offset), this.log.recordFormat)[0];
+    return recordsIn(await this.readBytes(offset), this.log.recordFormat, 1)[0];
   }
 
   async positionOf(offset: number): Promise<number | null> {

@@ -28,12 +28,12 @@ export function stored(payload: Uint8Array, format: RecordFormat): Uint8Array {
   return bytes;
 }
 
-/** The whole records in stored bytes. Throws when a sum does not match. */
-export function recordsIn(bytes: Uint8Array, format: RecordFormat): Uint8Array[] {
+/** The whole records in stored bytes, or the first few. Throws when a sum does not match. */
+export function recordsIn(bytes: Uint8Array, format: RecordFormat, most = Number.POSITIVE_INFINITY): Uint8Array[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const header = headerBytes(format);
   const payloads: Uint8Array[] = [];
-  for (let at = 0; at + header <= bytes.length; ) {
+  for (let at = 0; at + header <= bytes.length && payloads.length < most; ) {
     const length = view.getInt32(at);
     if (length <= 0) throw new Error(`length ${length} at ${at}`);
     if (at + header + length > bytes.length) break;
