@@ -29,6 +29,8 @@ export type SlotState = (typeof SlotState)[keyof typeof SlotState];
 
 const ORPHAN = -1;
 const INITIAL_SLOTS = 1024;
+/** What a slot takes in the columns below. */
+const SLOT_BYTES = 2 + 5 * 4 + 2 * 8;
 
 export class ReplySlots {
   state = new Uint8Array(INITIAL_SLOTS);
@@ -49,10 +51,16 @@ export class ReplySlots {
   readonly asked = new Map<number, readonly Topic[]>();
   /** Requests that somebody else will settle: a writer, a read of the disk. */
   underWay = 0;
+  private used = 0;
   private free = 0;
 
   constructor() {
     this.chainFree(0);
+  }
+
+  /** Memory of slots in use. It counts as queued, or ten thousand connections that only ask could hold what they like. */
+  get heldBytes(): number {
+    return this.used * SLOT_BYTES;
   }
 
   /** A slot behind the session's last one. */
@@ -60,6 +68,7 @@ export class ReplySlots {
     if (this.free === NO_SLOT) this.grow();
     const slot = this.free;
     this.free = this.next[slot];
+    this.used++;
     if (state === SlotState.PENDING) this.underWay++;
     this.state[slot] = state;
     this.connection[slot] = session.connection;
@@ -120,6 +129,7 @@ export class ReplySlots {
     this.state[slot] = SlotState.FREE;
     this.next[slot] = this.free;
     this.free = slot;
+    this.used--;
   }
 
   /** The session's connection is gone. */

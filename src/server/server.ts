@@ -194,7 +194,7 @@ export class Server implements AppendListener {
   private finishTurn(): void {
     this.broker.scheduler.run();
     this.flush();
-    this.counters[SelectorCounter.EXTERNAL_QUEUED_BYTES] = this.broker.scheduler.queuedBytes;
+    this.counters[SelectorCounter.EXTERNAL_QUEUED_BYTES] = this.broker.scheduler.queuedBytes + this.slots.heldBytes;
     this.inTurn = false;
     if (this.dirty.length > 0) this.soon();
   }

@@ -31,7 +31,9 @@ describe("C7 readers", () => {
     };
     await readers(20, 500);
     const before = broker.rss();
+    const handles = broker.handles();
     await readers(100, 500);
+    expect(broker.handles()).toBe(handles);
     expect(broker.rss() - before).toBeLessThan(24 * 1024 * 1024);
   }, 60_000);
 

@@ -1,7 +1,7 @@
 // Brokers for tests: in this process, or as a real one that can be killed.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { buildSync } from "esbuild";
 import { onTestFinished } from "vitest";
@@ -130,6 +130,11 @@ export class BrokerProcess {
   /** Memory of the process that is in use, in bytes. */
   rss(): number {
     return procStatus(this.pid, "VmRSS");
+  }
+
+  /** Open descriptors. */
+  handles(): number {
+    return readdirSync(`/proc/${this.pid}/fd`).length;
   }
 
   peakRss(): number {
