@@ -28,6 +28,7 @@ Intake::Intake(std::uint8_t* arena, std::size_t arena_bytes, std::int32_t* rows,
                std::uint32_t max_frame_bytes, std::uint32_t requests_max)
     : arena_(arena),
       arena_bytes_(arena_bytes),
+      turn_bytes_(arena_bytes - max_frame_bytes - kFramePrefixBytes),
       table_(rows),
       rows_max_(rows_max),
       max_frame_bytes_(max_frame_bytes),
@@ -39,7 +40,7 @@ IntakeResult Intake::Read(Connection& c, std::size_t budget, std::int64_t now_ms
   IntakeResult result{had ? TakeHeld(c) : IntakeStop::kWait};
   if (result.stop == IntakeStop::kWait && c.open >= requests_max_) result.stop = IntakeStop::kRequests;
   if (result.stop == IntakeStop::kWait && budget > 0) {
-    // Rows run out before the arena only with tiny frames. What is not received now stays in the socket.
+    // What is not received now stays in the socket.
     result = full() ? IntakeResult{IntakeStop::kBacklog} : Receive(c, budget);
   }
   // The clock of a frame starts with its first byte.

@@ -41,7 +41,11 @@ class Intake {
 
   void Reset() { used_ = rows_ = 0; }
   std::uint32_t rows() const { return rows_; }
-  bool full() const { return rows_ == rows_max_; }
+  /**
+   * It has a turn's worth, the rest waits. The room for one large frame is not for many small ones, or a turn
+   * would walk through more memory than the processor's cache holds.
+   */
+  bool full() const { return rows_ == rows_max_ || used_ >= turn_bytes_; }
 
   /** Hands over what `connection` holds back, then receives up to `budget` bytes, if any. */
   IntakeResult Read(Connection& connection, std::size_t budget, std::int64_t now_ms);
@@ -55,6 +59,7 @@ class Intake {
 
   std::uint8_t* const arena_;
   const std::size_t arena_bytes_;
+  const std::size_t turn_bytes_;
   std::int32_t* const table_;
   const std::uint32_t rows_max_;
   const std::uint32_t max_frame_bytes_;
