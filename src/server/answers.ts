@@ -4,8 +4,9 @@
 
 import type { Broker } from "../broker/broker.js";
 import { Count } from "../broker/counters.js";
-import { Isolation, NEEDS_LOAD, planFetch } from "../broker/fetch.js";
+import { NEEDS_LOAD, planFetch } from "../broker/fetch.js";
 import { describeTopics } from "../broker/metadata.js";
+import { Isolation } from "../log/waiting/isolation.js";
 import { type ErrorCode, ErrorCodes } from "../model/error-codes.js";
 import { invariant, unreachable } from "../model/invariant.js";
 import { PLANS_PER_FLUSH } from "../model/limits.js";

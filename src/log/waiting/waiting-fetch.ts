@@ -1,7 +1,7 @@
 // A fetch that waits: an object and nothing else. It holds no segment, no buffer and no promise, and what it asked for is
 // planned again when its wait is over. Who ends the wait is the purgatory's business.
 
-import type { Isolation } from "./fetch.js";
+import type { Isolation } from "./isolation.js";
 import { Timed } from "./timing-wheel.js";
 import type { HeapElement } from "./wait-heap.js";
 

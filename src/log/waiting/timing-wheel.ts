@@ -4,7 +4,7 @@
 // levels. It holds no timer: `nextDue` says when `advance` should be called, so that one timer serves all of it and none
 // runs while nothing waits. It must not know what waits.
 
-import { invariant } from "../model/invariant.js";
+import { invariant } from "../../model/invariant.js";
 
 const LEVELS = 5;
 const BUCKETS = 32;

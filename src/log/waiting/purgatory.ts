@@ -6,9 +6,9 @@
 // cannot hold; so it waits in each for that much, and is looked at (and its shares counted anew) when one of them gets there.
 // (The slack of distributed threshold monitoring: Keralapura, Cormode, Ramamirtham, SIGMOD 2006.)
 
-import type { Timers } from "../model/clock.js";
-import { invariant } from "../model/invariant.js";
-import type { Isolation } from "./fetch.js";
+import type { Timers } from "../../model/clock.js";
+import { invariant } from "../../model/invariant.js";
+import type { Isolation } from "./isolation.js";
 import { TimingWheel } from "./timing-wheel.js";
 import { WaitHeap } from "./wait-heap.js";
 import { type WaitingFetch, type WaitPart, WaitState } from "./waiting-fetch.js";

@@ -1,18 +1,18 @@
-// How the purgatory sees the broker's partitions: what may be read, how much of it there is, and what makes a fetch final.
+// How the purgatory sees partitions: what may be read, how much of it there is, and what makes a fetch final.
 // The only place that says when a fetch may not wait. It does no I/O.
 
-import type { PartitionWriter } from "../log/partition-writer.js";
-import { invariant } from "../model/invariant.js";
-import type { PartitionLog } from "../storage/partition-log.js";
-import { ceilingOf, type Isolation } from "./fetch.js";
+import { invariant } from "../../model/invariant.js";
+import type { PartitionLog } from "../../storage/partition-log.js";
+import type { PartitionWriter } from "../partition-writer.js";
+import { ceilingOf, type Isolation } from "./isolation.js";
 import type { Partitions, PartView } from "./purgatory.js";
-import type { Partition } from "./topic.js";
 import type { WaitPart } from "./waiting-fetch.js";
 
 type Writer = PartitionWriter<PartitionLog>;
 
 export class WaitedPartitions implements Partitions {
-  constructor(private readonly partitions: readonly Partition[]) {}
+  /** By their place in the catalog. Without a writer: it refused to open. */
+  constructor(private readonly partitions: readonly { readonly writer: Writer | undefined }[]) {}
 
   /**
    * Sets `part.start`. False: that takes I/O, so load the offset and come again. A part whose answer is an error has no
@@ -50,7 +50,7 @@ export class WaitedPartitions implements Partitions {
   }
 
   recordBytesMin(partition: number): number {
-    return this.partitions[partition].log?.recordBytesMin ?? 1;
+    return this.partitions[partition].writer?.log.recordBytesMin ?? 1;
   }
 }
 
