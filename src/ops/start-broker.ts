@@ -67,6 +67,7 @@ export async function startResolved(resolved: Resolved, log: OperatorLog): Promi
   const state: { broker?: Broker; server?: Server; sidePort?: SidePort; stopping: boolean } = { stopping: false };
   // The directory first: a second broker on it is told of the directory and its holder, not of a port.
   const dataDir = await openDataDir(options.dataDir);
+  tellOfStart(resolved, version, log);
   let ownsDataDir = true;
   try {
     // The side port before the partitions: whoever watches a long recovery sees a process that lives and is not ready.
@@ -122,6 +123,30 @@ function listenFailed(hostKey: string, portKey: string, host: string, port: numb
   const { code, message } = cause as NodeJS.ErrnoException;
   const why = code === "EADDRINUSE" ? "somebody listens there already" : message;
   throw new MillraceError("LISTEN_FAILED", `${hostKey} ${host}, ${portKey} ${port}: cannot listen: ${why}`, { cause });
+}
+
+/** What runs where, and with which settings that are not the default. */
+function tellOfStart(resolved: Resolved, version: string, log: OperatorLog): void {
+  const { settings } = resolved;
+  const written = Object.entries(settings).filter(([key]) => resolved.isWritten(key));
+  log.info(
+    {
+      kind: "broker.starting",
+      version,
+      node: process.version,
+      platform: native.platform,
+      crc32c: native.crc32cKind,
+      dataDir: settings["data.dir"],
+      topics: Object.fromEntries(resolved.topics.map(({ name, partitions }) => [name, partitions])),
+      settings: Object.fromEntries(written),
+    },
+    "starting",
+  );
+  if (!native.isMemoryFileSystem(settings["data.dir"])) return;
+  log.warn(
+    { kind: "settings.memory-file-system", dataDir: settings["data.dir"] },
+    `data.dir ${settings["data.dir"]} lies in memory: nothing in it survives the machine, whatever is forced`,
+  );
 }
 
 /** What is allowed and probably not meant. */

@@ -2,8 +2,10 @@
 
 import { writeFileSync } from "node:fs";
 import { request } from "node:http";
+import { connect } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openSidePort } from "../../src/ops/side-port.js";
 import { runBroker } from "../support/broker.js";
 import { tempDir } from "../support/tmp.js";
 
@@ -70,6 +72,37 @@ describe("the side port", () => {
     expect((await ask(opsPort, "/healthz", undefined, "HEAD")).status).toBe(200);
     expect((await ask(opsPort, "/")).status).toBe(404);
     expect((await ask(opsPort, "//healthz")).status).toBe(404);
+  });
+
+  it("lives and is not ready while partitions are being opened, and while the broker stops", async () => {
+    let stopping = false;
+    const health = { refused: [], poisoned: [], diskAvailableBytes: 1 };
+    let opened: typeof health | undefined;
+    const options = { host: "127.0.0.1", port: 0, allowedHosts: [], health: () => opened, stopping: () => stopping };
+    const side = await openSidePort(options);
+    onTestFinished(() => side.close());
+    expect((await ask(side.port, "/healthz")).status).toBe(200);
+    expect(await ask(side.port, "/readyz")).toMatchObject({
+      status: 503,
+      body: { reasons: ["partitions are being opened"] },
+    });
+    opened = health;
+    expect((await ask(side.port, "/readyz")).status).toBe(200);
+    stopping = true;
+    expect(await ask(side.port, "/readyz")).toMatchObject({
+      status: 503,
+      body: { reasons: ["the broker is stopping"] },
+    });
+  });
+
+  it("answers nobody who does not say under which name he asks", async () => {
+    const { opsPort } = await runBroker(withSidePort);
+    const socket = connect(opsPort ?? 0, "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    socket.write("GET /healthz HTTP/1.0\r\n\r\n");
+    let text = "";
+    for await (const chunk of socket) text += chunk;
+    expect(text).toMatch(/^HTTP\/1\.1 421 /);
   });
 
   it("is closed with the broker", async () => {
