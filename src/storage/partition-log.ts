@@ -167,6 +167,10 @@ export class PartitionLog {
   load(offset: number): Promise<void> {
     return this.#reader.load(offset);
   }
+  /** Where the active segment begins: it moves with every roll. */
+  get activeBaseOffset(): Offset {
+    return offsetOf(this.#state.list.active.baseOffset);
+  }
   /** Whether the offset lies in the active segment, or at its end. */
   isActive(offset: number): boolean {
     return offset >= this.#state.list.active.baseOffset;

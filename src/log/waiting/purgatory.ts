@@ -52,6 +52,7 @@ export class Purgatory {
   /** By partition and isolation. Kept when empty: there are no more than partitions. */
   readonly #heaps = new Map<number, WaitHeap<WaitPart>>();
   readonly #view = new PartView();
+  #released = false;
   #disarm: (() => void) | undefined;
   #armedFor = Number.POSITIVE_INFINITY;
   readonly #expire = (fetch: WaitingFetch): void => {
@@ -70,24 +71,27 @@ export class Purgatory {
   }
 
   /**
-   * Takes a fetch in, or answers false: it is to be answered now, because its condition holds, something in it is final, or
-   * its deadline is over (then `timedOut`). The caller has set `start` of each part, in the same step of the event loop, so
-   * that no record can come between the look and the wait.
+   * Takes a fetch in, or answers false: it is to be answered now, because its condition holds, something in it is final, its
+   * deadline is over (then `timedOut`), or nobody may wait any more. The caller has set `start` of each part, in the same
+   * step of the event loop, so that no record can come between the look and the wait.
    */
   park(fetch: WaitingFetch): boolean {
     invariant(fetch.state === WaitState.NEW, "a fetch is parked once");
     const lacking = this.#lacking(fetch);
-    if (lacking > 0 && fetch.deadlineMs > this.#options.now()) {
+    const now = this.#options.now();
+    if (lacking > 0 && fetch.deadlineMs > now && !this.#released) {
       fetch.state = WaitState.PARKED;
       fetch.parked = true;
       this.parkedTotal++;
       this.#enter(fetch, lacking);
+      // Left behind, an empty wheel would take this deadline for one that is far away, and need a timer to see that it is not.
+      if (this.#wheel.size === 0) this.#wheel.advance(now, this.#expire);
       this.#wheel.insert(fetch, fetch.deadlineMs);
       this.#arm();
       return true;
     }
     fetch.state = WaitState.DONE;
-    fetch.timedOut = lacking > 0;
+    fetch.timedOut = lacking > 0 && fetch.deadlineMs <= now;
     return false;
   }
 
@@ -121,8 +125,9 @@ export class Purgatory {
     fetch.state = WaitState.DONE;
   }
 
-  /** Ends every wait: each is answered with what there is. */
+  /** Ends every wait: each is answered with what there is. From here on nobody is taken in any more. */
   releaseAll(): void {
+    this.#released = true;
     const all = new Set<WaitingFetch>();
     for (const heap of this.#heaps.values()) {
       for (let part = heap.first(); part !== undefined; part = heap.first()) {

@@ -3,6 +3,10 @@
 // buckets; a bucket of level l covers 32^l ticks of one millisecond, and when its time comes what lies in it moves to finer
 // levels. It holds no timer: `nextDue` says when `advance` should be called, so that one timer serves all of it and none
 // runs while nothing waits. It must not know what waits.
+//
+// Where `advance` was last called, there the wheel stands: that may lie hours back when nothing waited. Deadlines are
+// therefore never cut to what the wheel can reach. One that lies further is put into the bucket that comes last, and again
+// when that one's time comes.
 
 import { invariant } from "../../model/invariant.js";
 
@@ -11,8 +15,8 @@ const BUCKETS = 32;
 const LEVEL_BITS = 5;
 /** Ticks that a bucket of each level covers. */
 const SPAN = Array.from({ length: LEVELS }, (_, level) => BUCKETS ** level);
-/** The longest wait: a little over nine hours. */
-export const WHEEL_MS_MAX = BUCKETS ** LEVELS - 1;
+/** How far the buckets reach from where the wheel stands: a little over nine hours. */
+const REACH = BUCKETS ** LEVELS - 1;
 const NOWHERE = -1;
 
 /** What can be put into a wheel; the fields are the wheel's. */
@@ -40,10 +44,13 @@ export class TimingWheel<Entry extends Timed> {
     this.#now = Math.floor(nowMs);
   }
 
-  /** `dueMs` on the same clock. Never expires before it, and at the first `advance` at or after it. */
+  /**
+   * `dueMs` on the same clock. Never expires before it, and at the first `advance` whose millisecond is at or after it.
+   * What is due already expires with the next millisecond.
+   */
   insert(entry: Entry, dueMs: number): void {
     invariant(!entry.isTimed, "an entry is in the wheel once");
-    entry.due = Math.min(Math.max(Math.ceil(dueMs), this.#now + 1), this.#now + WHEEL_MS_MAX);
+    entry.due = Math.max(Math.ceil(dueMs), this.#now + 1);
     this.#place(entry);
     this.size++;
   }
@@ -81,10 +88,10 @@ export class TimingWheel<Entry extends Timed> {
   }
 
   #place(entry: Timed): void {
-    const wait = entry.due - this.#now;
+    const wait = Math.min(entry.due - this.#now, REACH);
     let level = 0;
     while (wait >= (SPAN[level] as number) * BUCKETS) level++;
-    const bucket = (level << LEVEL_BITS) + (Math.floor(entry.due / (SPAN[level] as number)) % BUCKETS);
+    const bucket = (level << LEVEL_BITS) + (Math.floor((this.#now + wait) / (SPAN[level] as number)) % BUCKETS);
     const head = this.#heads[bucket];
     entry.bucket = bucket;
     entry.previousTimed = undefined;
