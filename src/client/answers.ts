@@ -5,12 +5,14 @@ import { MillraceError } from "../model/errors.js";
 import { unreachable } from "../model/invariant.js";
 import { RequestKind } from "../protocol/api-keys.js";
 import { decodeFetchResponse } from "../protocol/fetch.js";
+import { decodeMultiFetchResponse } from "../protocol/fetch-multi.js";
 import { RESPONSE_HEADER_BYTES } from "../protocol/frame.js";
 import { decodeHelloResponse } from "../protocol/hello.js";
+import { decodeListOffsetsResponse } from "../protocol/list-offsets.js";
 import { decodeMetadataResponse } from "../protocol/metadata.js";
 import { decodeProduceResponse } from "../protocol/produce.js";
 import { brokerError } from "./errors.js";
-import type { FetchAnswer, OpenRequest } from "./request-queue.js";
+import type { FetchAnswer, MultiFetchAnswer, OpenRequest } from "./request-queue.js";
 
 /**
  * Settles a request with its answer, `[from, end)` with header. Throws BAD_RESPONSE when the answer does not parse: then the
@@ -26,10 +28,15 @@ export function settle(request: OpenRequest, view: DataView, from: number, end: 
   }
   switch (request.kind) {
     case RequestKind.PRODUCE_V1:
+    case RequestKind.PRODUCE_V2:
       request.resolve(decodeProduceResponse(view, body, end));
       break;
     case RequestKind.FETCH_V1:
+    case RequestKind.FETCH_V2:
       request.resolve(fetchAnswer(view, body, end, owned));
+      break;
+    case RequestKind.FETCH_V3:
+      request.resolve(multiFetchAnswer(view, body, end, owned));
       break;
     case RequestKind.METADATA_V1:
       request.resolve(decodeMetadataResponse(1, view, body, end));
@@ -40,6 +47,9 @@ export function settle(request: OpenRequest, view: DataView, from: number, end: 
     case RequestKind.HELLO_V1:
       request.resolve(decodeHelloResponse(view, body, end));
       break;
+    case RequestKind.LIST_OFFSETS_V1:
+      request.resolve(decodeListOffsetsResponse(view, body, end));
+      break;
     default:
       unreachable(request, "every request has an answer");
   }
@@ -47,7 +57,18 @@ export function settle(request: OpenRequest, view: DataView, from: number, end: 
 
 function fetchAnswer(view: DataView, from: number, end: number, owned: boolean): FetchAnswer {
   const { highWatermark, payloadFrom, payloadBytes } = decodeFetchResponse(view, from, end);
-  const payload = new Uint8Array(view.buffer, view.byteOffset + payloadFrom, payloadBytes);
+  return { highWatermark, payload: payloadAt(view, payloadFrom, payloadBytes, owned) };
+}
+
+function multiFetchAnswer(view: DataView, from: number, end: number, owned: boolean): MultiFetchAnswer[] {
+  return decodeMultiFetchResponse(view, from, end).map(({ payloadFrom, payloadBytes, ...rest }) => ({
+    ...rest,
+    payload: payloadAt(view, payloadFrom, payloadBytes, owned),
+  }));
+}
+
+function payloadAt(view: DataView, from: number, bytes: number, owned: boolean): Uint8Array {
+  const payload = new Uint8Array(view.buffer, view.byteOffset + from, bytes);
   // Where it lies the next read would overwrite it.
-  return { highWatermark, payload: owned ? payload : payload.slice() };
+  return owned ? payload : payload.slice();
 }

@@ -5,7 +5,9 @@ import type { Timers } from "../model/clock.js";
 import { MillraceError } from "../model/errors.js";
 import type { Offset } from "../model/ids.js";
 import type { RequestKind } from "../protocol/api-keys.js";
+import type { MultiFetchResult } from "../protocol/fetch-multi.js";
 import type { HelloResult } from "../protocol/hello.js";
+import type { ListOffsetsResult } from "../protocol/list-offsets.js";
 import type { TopicMetadata } from "../protocol/metadata.js";
 import type { ProduceResult } from "../protocol/produce.js";
 
@@ -15,13 +17,22 @@ export interface FetchAnswer {
   readonly payload: Uint8Array;
 }
 
+/** What one partition of a fetch of several brought, or its error. */
+export interface MultiFetchAnswer extends Omit<MultiFetchResult, "payloadFrom" | "payloadBytes"> {
+  readonly payload: Uint8Array;
+}
+
 /** What each kind of request resolves to. */
 export interface Answers {
   [RequestKind.PRODUCE_V1]: ProduceResult;
+  [RequestKind.PRODUCE_V2]: ProduceResult;
   [RequestKind.FETCH_V1]: FetchAnswer;
+  [RequestKind.FETCH_V2]: FetchAnswer;
+  [RequestKind.FETCH_V3]: MultiFetchAnswer[];
   [RequestKind.METADATA_V1]: TopicMetadata[];
   [RequestKind.METADATA_V2]: TopicMetadata[];
   [RequestKind.HELLO_V1]: HelloResult;
+  [RequestKind.LIST_OFFSETS_V1]: ListOffsetsResult;
 }
 
 export interface OpenRequestOf<Kind extends RequestKind> {

@@ -69,6 +69,11 @@ export class Requests {
     switch (kind) {
       case RequestKind.PRODUCE_V1:
         return this.produce(session, correlation, body, end);
+      case RequestKind.PRODUCE_V2:
+      case RequestKind.FETCH_V2:
+      case RequestKind.FETCH_V3:
+      case RequestKind.LIST_OFFSETS_V1:
+        return ErrorCodes.UNSUPPORTED_VERSION;
       case RequestKind.FETCH_V1:
         return this.fetch(session, correlation, body, end);
       case RequestKind.METADATA_V1:
