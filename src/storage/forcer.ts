@@ -85,6 +85,7 @@ export class Forcer {
       for (const segment of this.#retired.splice(0)) {
         const { writer } = segment;
         segment.writer = undefined;
+        segment.file = undefined;
         await writer?.close().catch(() => undefined);
         writer?.file.close();
       }

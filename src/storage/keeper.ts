@@ -67,12 +67,14 @@ export class Keeper {
       const { list, options, deps, poisoned, closed } = this.#state;
       if (poisoned !== undefined || closed) return 0;
       const all = list.all;
+      // Forced and cut. Whether it has its index does not matter: on a full disk it may not get one before something goes.
       let candidates = 0;
-      while (candidates < all.length - 1 && all[candidates].indexed) candidates++;
+      while (candidates < all.length - 1 && all[candidates].writer === undefined) candidates++;
       let laterBytes = 0;
       for (let at = candidates; at < all.length; at++) laterBytes += all[at].bytes;
       const reasons = retentionReasons(all.slice(0, candidates), laterBytes, options, deps.clock.now());
       if (reasons.length === 0) return 0;
+      if (!(await this.#forceDirectory())) return 0;
       if (!(await this.#tryCheckpoint(all[reasons.length].baseOffset))) return 0;
       const removed = list.removeFirst(reasons.length);
       for (const [at, segment] of removed.entries()) await this.#remove(segment, reasons[at]);
@@ -158,9 +160,22 @@ export class Keeper {
     });
   }
 
+  /** The names of the segments that stay are on the disk before the checkpoint says that the log begins with them. */
+  async #forceDirectory(): Promise<boolean> {
+    try {
+      await native.syncDirectory(this.#state.dir);
+      return true;
+    } catch (cause) {
+      this.#state.poison(cause);
+      return false;
+    }
+  }
+
   async #remove(segment: Segment, reason: RetentionReason): Promise<void> {
     const { deps } = this.#state;
     segment.removed = true;
+    const waiting = this.#unindexed.indexOf(segment);
+    if (waiting >= 0) this.#unindexed.splice(waiting, 1);
     deps.indexCache.forget(segment);
     deps.files.forget(segment);
     for (const path of [segment.path, indexPathOf(segment)]) {

@@ -243,6 +243,7 @@ export class PartitionLog {
       await this.#forcer.abandonAll();
       await this.#keeper.idle();
       for (const segment of state.list.all) {
+        segment.removed = true;
         state.deps.indexCache.forget(segment);
         state.deps.files.forget(segment);
       }

@@ -4,7 +4,7 @@
 // start finds partition.json and no segment, and goes on from there. The checkpoint comes with the first write.
 
 import { mkdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { MillraceError } from "../model/errors.js";
 import { SEGMENT_BYTES_MAX } from "../model/limits.js";
 import { type DirectoryLock, native } from "../native/binding.js";
@@ -33,8 +33,7 @@ export async function openPartition(
   given: StorageDeps,
 ): Promise<OpenedPartition> {
   checkOptions(options);
-  // The directory of the directory is forced only when something was made in it.
-  if ((await mkdir(dir, { recursive: true })) !== undefined) await native.syncDirectory(dirname(dir));
+  await makeDirectory(dir);
   const lock = lockPartition(dir);
   try {
     const deps = given.bootId === undefined ? { ...given, bootId: await readBootId() } : given;
@@ -47,6 +46,17 @@ export async function openPartition(
   } catch (cause) {
     lock.release();
     throw cause;
+  }
+}
+
+/** With its parents. Every directory in which one was made is forced, from the bottom up. */
+async function makeDirectory(dir: string): Promise<void> {
+  const path = resolve(dir);
+  const first = await mkdir(path, { recursive: true });
+  if (first === undefined) return;
+  for (let at = dirname(path); ; at = dirname(at)) {
+    await native.syncDirectory(at);
+    if (at === dirname(first)) return;
   }
 }
 

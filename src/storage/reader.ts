@@ -1,6 +1,7 @@
 // From an offset to bytes of a file: binary search in the sparse index, then a walk over length prefixes in the addon. It
 // plans and does no I/O; what is not in memory is brought in by `load`. It must not know what is done with the bytes.
 
+import { MillraceError } from "../model/errors.js";
 import { type Offset, offset as offsetOf } from "../model/ids.js";
 import { storageFailure } from "./damage.js";
 import { OffsetHits } from "./offset-hits.js";
@@ -61,9 +62,10 @@ export class Reader {
     return ReadOutcome.DATA;
   }
 
-  /** Brings in what `plan` lacked. Rejects STORAGE_FAILURE when it cannot be read. */
+  /** Brings in what `plan` lacked. Rejects STORAGE_FAILURE when it cannot be read, CLOSED. */
   async load(offset: number): Promise<void> {
-    const { list } = this.#state;
+    const { list, closed, dir } = this.#state;
+    if (closed) throw new MillraceError("CLOSED", `${dir} is closed`);
     const limit = this.#limitWanted;
     const segment = list.find(offset);
     if (segment === undefined || offset > this.#state.logEndOffset) return;

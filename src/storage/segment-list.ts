@@ -54,11 +54,12 @@ export class SegmentList {
 
   /** Bytes of records from a position in one segment to the end of the log. */
   bytesFrom(segment: Segment, position: number): number {
-    let bytes = -position;
+    let bytes = 0;
     for (let at = this.#segments.length - 1; at >= 0; at--) {
       bytes += this.#segments[at].bytes;
-      if (this.#segments[at] === segment) break;
+      if (this.#segments[at] === segment) return bytes - position;
     }
+    // Removed since: everything that is left comes after it.
     return bytes;
   }
 }

@@ -26,7 +26,7 @@ export class Segment implements IndexHolder, FileHolder {
   allocatedBytes = 0;
   /** A valid `.index` lies beside it. */
   indexed = false;
-  /** Retention took it from the log. */
+  /** No longer of an open log: retention took it, or the log was closed. Nothing of it is brought into memory any more. */
   removed = false;
   writer: NativeSegmentWriter | undefined = undefined;
   /** Index and file are on their way into memory. */

@@ -81,6 +81,18 @@ describe.each(MODES)("%s", (mode) => {
     await opened.close();
   });
 
+  it("what is written while a barrier runs waits for the next one", async () => {
+    const opened = await open(tempDir(), { mode });
+    await opened.append(payload(0, 100));
+    const forcing = opened.log.force();
+    await turn();
+    await opened.append(payload(1, 100));
+    expect(await forcing).toBe(1);
+    expect(opened.log.durableOffset).toBe(1);
+    expect(await opened.log.force()).toBe(2);
+    await opened.close();
+  });
+
   it("segments that nobody forces are sealed all the same, in their order", async () => {
     const dir = tempDir();
     const opened = await open(dir, { mode, segmentBytes: 1000 });

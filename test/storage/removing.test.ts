@@ -80,7 +80,7 @@ it("keeps the time of a segment's last append over a restart", async () => {
   await again.close();
 });
 
-it("never removes the active segment, and nothing that is not sealed yet", async () => {
+it("never removes the active segment, and nothing that is not forced yet", async () => {
   const opened = await open(tempDir(), { segmentBytes: 450, retentionBytes: 1 });
   for (let number = 0; number < 12; number++) await opened.append(payload(number, 100));
   // The seals of the first two are on their way.

@@ -16,15 +16,8 @@ export interface KillAt {
   readonly thenMs: number;
 }
 
-/**
- * Runs `body` (TypeScript, with `open`, `payload`, `say` and the `names` in scope) until it is killed. Resolves to the lines
- * that it said.
- */
-export async function runUntilKilled(
-  body: string,
-  names: Readonly<Record<string, unknown>>,
-  at: KillAt,
-): Promise<string[]> {
+/** A program of `body` (TypeScript, with `open`, `payload`, `say` and the `names` in scope), for `runUntilKilled`. */
+export async function victim(body: string, names: Readonly<Record<string, unknown>>): Promise<string> {
   // Inside the checkout, so that the addon and the packages are found.
   mkdirSync(join(root, ".cache"), { recursive: true });
   const dir = mkdtempSync(join(root, ".cache", "victim-"));
@@ -40,6 +33,11 @@ export async function runUntilKilled(
     external: ["node-gyp-build", "vitest"],
     logLevel: "warning",
   });
+  return outfile;
+}
+
+/** Runs a victim until it is killed. Resolves to the lines that it said. */
+export async function runUntilKilled(outfile: string, at: KillAt): Promise<string[]> {
   const child = spawn(process.execPath, [outfile], { stdio: ["ignore", "pipe", "inherit"] });
   const ended = new Promise<NodeJS.Signals | null>((resolve) => child.once("exit", (_, signal) => resolve(signal)));
   const lines: string[] = [];
