@@ -84,8 +84,7 @@ export class Purgatory {
       fetch.parked = true;
       this.parkedTotal++;
       this.#enter(fetch, lacking);
-      // Left behind, an empty wheel would take this deadline for one that is far away, and need a timer to see that it is not.
-      if (this.#wheel.size === 0) this.#wheel.advance(now, this.#expire);
+      this.#wheel.catchUp(now);
       this.#wheel.insert(fetch, fetch.deadlineMs);
       this.#arm();
       return true;

@@ -35,6 +35,7 @@ export class TimingWheel<Entry extends Timed> {
   size = 0;
   /** The tick up to which everything has expired. */
   #now: number;
+  #advancing = false;
   readonly #heads: (Timed | undefined)[] = new Array(LEVELS * BUCKETS).fill(undefined);
   /** A bit for each bucket that is not empty, one word for each level. */
   readonly #occupied = new Int32Array(LEVELS);
@@ -63,28 +64,46 @@ export class TimingWheel<Entry extends Timed> {
 
   /** When to call `advance` next, or undefined: nothing waits. At times earlier than the first deadline, never later. */
   nextDue(): number | undefined {
-    const next = this.#next();
-    return next < 0 ? undefined : this.#startOf(next);
+    const next = this.#nextStart();
+    return next === Number.POSITIVE_INFINITY ? undefined : next;
   }
 
   /** Expires everything that is due at `nowMs`, in the order of deadlines. `expire` may insert and cancel. */
   advance(nowMs: number, expire: (entry: Entry) => void): void {
     const now = Math.floor(nowMs);
-    for (let bucket = this.#next(); bucket >= 0; bucket = this.#next()) {
-      const start = this.#startOf(bucket);
-      if (start > now) break;
+    invariant(!this.#advancing, "what expires does not advance the wheel");
+    this.#advancing = true;
+    for (let start = this.#nextStart(); start <= now; start = this.#nextStart()) {
       this.#now = start;
-      for (let entry = this.#heads[bucket]; entry !== undefined; entry = this.#heads[bucket]) {
-        this.#unlink(entry);
-        if (entry.due > start) {
-          this.#place(entry);
-        } else {
-          this.size--;
-          expire(entry as Entry);
-        }
+      // All buckets whose time comes now: from here on the wheel takes them for those of the next turn. The coarsest first,
+      // so that what it holds joins the finer ones in time.
+      for (let level = LEVELS - 1; level >= 0; level--) {
+        const turn = start / (SPAN[level] as number);
+        if (Number.isInteger(turn)) this.#empty((level << LEVEL_BITS) + (turn % BUCKETS), expire);
       }
     }
-    if (now > this.#now) this.#now = now;
+    this.#advancing = false;
+    this.#now = Math.max(this.#now, now);
+  }
+
+  /**
+   * Brings a wheel in which nothing waits to the present. Left behind, it would take the next deadline for one that is far
+   * away, and need a call of `advance` more to see that it is not.
+   */
+  catchUp(nowMs: number): void {
+    if (this.size === 0 && !this.#advancing) this.#now = Math.max(this.#now, Math.floor(nowMs));
+  }
+
+  #empty(bucket: number, expire: (entry: Entry) => void): void {
+    for (let entry = this.#heads[bucket]; entry !== undefined; entry = this.#heads[bucket]) {
+      this.#unlink(entry);
+      if (entry.due > this.#now) {
+        this.#place(entry);
+      } else {
+        this.size--;
+        expire(entry as Entry);
+      }
+    }
   }
 
   #place(entry: Timed): void {
@@ -114,32 +133,20 @@ export class TimingWheel<Entry extends Timed> {
     entry.previousTimed = undefined;
   }
 
-  /** The bucket whose time comes first, or −1. Of equals the coarsest, so that what it holds joins the finer ones in time. */
-  #next(): number {
-    let first = -1;
-    let firstStart = Number.POSITIVE_INFINITY;
-    for (let level = LEVELS - 1; level >= 0; level--) {
+  /** The tick at which the time of a bucket comes that is not empty; Infinity when all are. */
+  #nextStart(): number {
+    let first = Number.POSITIVE_INFINITY;
+    for (let level = 0; level < LEVELS; level++) {
       const bits = this.#occupied[level] as number;
       if (bits === 0) continue;
-      // The first bucket behind the current one, round and round: the current one itself is a whole turn away.
-      const current = Math.floor(this.#now / (SPAN[level] as number)) % BUCKETS;
+      const span = SPAN[level] as number;
+      const turn = Math.floor(this.#now / span);
+      // How many buckets ahead the first one lies, round and round: the current one itself is a whole turn away.
+      const current = turn % BUCKETS;
       const turned = current === BUCKETS - 1 ? bits : (bits >>> (current + 1)) | (bits << (BUCKETS - 1 - current));
-      const distance = 31 - Math.clz32(turned & -turned);
-      const bucket = (level << LEVEL_BITS) + ((current + 1 + distance) % BUCKETS);
-      const start = this.#startOf(bucket);
-      if (start < firstStart) {
-        first = bucket;
-        firstStart = start;
-      }
+      const ahead = 32 - Math.clz32(turned & -turned);
+      first = Math.min(first, (turn + ahead) * span);
     }
     return first;
-  }
-
-  /** The tick at which a bucket's time comes. */
-  #startOf(bucket: number): number {
-    const span = SPAN[bucket >> LEVEL_BITS] as number;
-    const current = Math.floor(this.#now / span);
-    const ahead = ((bucket & (BUCKETS - 1)) - (current % BUCKETS) + BUCKETS) % BUCKETS;
-    return (current + (ahead === 0 ? BUCKETS : ahead)) * span;
   }
 }
