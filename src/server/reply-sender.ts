@@ -52,13 +52,15 @@ export class ReplySender {
     }
   }
 
-  /** Hands everything to the selector. */
-  send(): void {
-    if (this.rowCount > 0) this.selector?.flush(this.rowCount, this.files);
+  /** Hands everything to the selector. False: there was nothing. */
+  send(): boolean {
+    const any = this.rowCount > 0;
+    if (any) this.selector?.flush(this.rowCount, this.files);
     this.rowCount = 0;
     this.files.length = 0;
     this.at = 0;
     this.rowFrom = 0;
+    return any;
   }
 
   private row(connection: number, completed: number, file: number, position: number, bytes: number): void {

@@ -194,7 +194,6 @@ export class Server implements AppendListener {
   private finishTurn(): void {
     this.broker.scheduler.run();
     this.flush();
-    this.counters[SelectorCounter.EXTERNAL_QUEUED_BYTES] = this.broker.scheduler.queuedBytes + this.slots.heldBytes;
     this.inTurn = false;
     if (this.dirty.length > 0) this.soon();
   }
@@ -212,7 +211,12 @@ export class Server implements AppendListener {
       else if (outcome === AnswerOutcome.PUT_OFF) this.putOff(session);
     }
     dirty.length = 0;
-    this.sender.send();
+    // Before the flush, which looks at it: sockets that were paused because of what was held until now are read at once.
+    const held = this.broker.scheduler.queuedBytes + this.slots.heldBytes;
+    const isLess = held < this.counters[SelectorCounter.EXTERNAL_QUEUED_BYTES];
+    this.counters[SelectorCounter.EXTERNAL_QUEUED_BYTES] = held;
+    // What nobody waits for is written without an answer, and nothing else would tell the selector.
+    if (!this.sender.send() && isLess) this.selector.wake();
   }
 
   /** Once for all that is settled until the event loop comes round. */
