@@ -80,6 +80,9 @@ export const ARENA_TURN_BYTES = 1024 * 1024;
 /** Replies that are planned (a lookup for each) before other work gets its chance; a plan takes about a microsecond. */
 export const PLANS_PER_FLUSH = 2048;
 
+/** METADATA that one flush writes, in time: an answer about thousands of partitions takes a millisecond. */
+export const METADATA_FLUSH_MS = 2;
+
 /** Until a connection that owes its peer too many bytes is looked at again; nothing else wakes an answer that was put off. */
 export const PUT_OFF_MS = 10;
 
@@ -129,6 +132,14 @@ export const POPULATE_AHEAD_PARTITION_MAX = 64 * 1024 * 1024;
 export const RESERVE_WINDOW_MIN = 1024 * 1024;
 /** Blocks that a partition reserves at a time when it is filled: at least what may be populated ahead. */
 export const RESERVE_WINDOW_MAX = 64 * 1024 * 1024;
+
+/**
+ * A segment that was rolled and that nobody forces is sealed after this time. Not at once: writing 128 MiB to the disk while
+ * the next ones are filled makes a burst of MAPPED appends four times slower (0.57 against 2.2 GB/s).
+ */
+export const SEAL_AFTER_MS = 2_000;
+/** … or when so much waits to be sealed in one partition: what a start after a kill reads beside the active segment. */
+export const UNSEALED_BYTES_MAX = 2 * 1024 * 1024 * 1024;
 
 /** The checkpoint is written at most so often while a partition is forced: it bounds what recovery may not judge by it. */
 export const CHECKPOINT_INTERVAL_MS = 1_000;

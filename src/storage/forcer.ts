@@ -1,7 +1,8 @@
 // Barriers of one partition: one at a time, segments in offset order, then the directory; the durable offset moves once, last.
 //
-// A retired segment (rolled, and maybe not forced) is sealed here: barrier, cut to its records, unmapped. That starts at the
-// roll by itself and does not wait for a producer who asks: what nobody forces would stay mapped and dirty.
+// A retired segment (rolled, and maybe not forced) is sealed here: barrier, cut to its records, unmapped. The next barrier
+// does it; and when nobody asks for one it is done after a while, or what nobody forces would stay mapped, and unsealed for
+// the next start to read.
 //
 // What a crash leaves:
 // - after the roll, before the seal: a whole segment without `.index`, pre-sized on MAPPED; its successor adjoins. Recovery
@@ -14,6 +15,7 @@ import { invariant } from "../model/invariant.js";
 import { native } from "../native/binding.js";
 import { Lane } from "./lane.js";
 import type { Durable, PartitionState } from "./partition-state.js";
+import { sealCount } from "./seal-policy.js";
 import type { Segment } from "./segment.js";
 
 export class Forcer {
@@ -31,9 +33,31 @@ export class Forcer {
 
   /** A segment that had a writer is no longer the active one. */
   retire(segment: Segment): void {
+    segment.rolledMs = this.#state.deps.clock.now();
     this.#retired.push(segment);
+  }
+
+  /** Starts to seal what has waited long enough, or too much of it. Does not wait. */
+  upkeep(): void {
+    if (this.#lane.busy) return;
+    const count = sealCount(this.#retired, this.#state.deps.clock.now());
     // A failure has poisoned the partition, which is how it becomes known.
-    void this.#lane.run(() => this.#sealUpTo(segment)).catch(() => undefined);
+    if (count > 0) void this.sealUpTo(this.#retired[count - 1]).catch(() => undefined);
+  }
+
+  /** Seals a segment and those before it, unless that is done already. A failure poisons. */
+  sealUpTo(last: Segment): Promise<void> {
+    return this.#lane.run(async () => {
+      const state = this.#state;
+      if (state.poisoned !== undefined || !this.#retired.includes(last)) return;
+      try {
+        await this.#sealThose((segment) => segment.baseOffset <= last.baseOffset);
+        await this.#forceDirectory();
+      } catch (cause) {
+        throw state.poison(cause);
+      }
+      this.#advance({ offset: last.endOffset, segment: last, position: last.bytes });
+    });
   }
 
   /** Forces everything that was written when it was called. A failure poisons, and is never tried again. */
@@ -94,18 +118,6 @@ export class Forcer {
 
   idle(): Promise<void> {
     return this.#lane.idle();
-  }
-
-  async #sealUpTo(last: Segment): Promise<void> {
-    const state = this.#state;
-    if (state.poisoned !== undefined || !this.#retired.includes(last)) return;
-    try {
-      await this.#sealThose((segment) => segment.baseOffset <= last.baseOffset);
-      await this.#forceDirectory();
-    } catch (cause) {
-      throw state.poison(cause);
-    }
-    this.#advance({ offset: last.endOffset, segment: last, position: last.bytes });
   }
 
   async #sealThose(which: (segment: Segment) => boolean): Promise<void> {

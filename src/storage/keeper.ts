@@ -61,21 +61,21 @@ export class Keeper {
     });
   }
 
-  /** Removes what retention lets go. Resolves to how many segments. */
-  applyRetention(): Promise<number> {
+  /**
+   * Removes what retention lets go. Resolves to how many segments. `seal` forces and cuts a segment and those before it:
+   * what is not forced yet must not be what is left of the log when a power cut comes.
+   */
+  applyRetention(seal: (last: Segment) => Promise<void>): Promise<number> {
     return this.#lane.run(async () => {
       const { list, options, deps, poisoned, closed } = this.#state;
       if (poisoned !== undefined || closed) return 0;
-      const all = list.all;
-      // Forced and cut. Whether it has its index does not matter: on a full disk it may not get one before something goes.
-      let candidates = 0;
-      while (candidates < all.length - 1 && all[candidates].writer === undefined) candidates++;
-      let laterBytes = 0;
-      for (let at = candidates; at < all.length; at++) laterBytes += all[at].bytes;
-      const reasons = retentionReasons(all.slice(0, candidates), laterBytes, options, deps.clock.now());
+      const old = list.all.slice(0, -1);
+      const reasons = retentionReasons(old, list.active.bytes, options, deps.clock.now());
       if (reasons.length === 0) return 0;
+      // Whether it has its index does not matter: on a full disk it may not get one before something goes.
+      await seal(old[reasons.length - 1]);
       if (!(await this.#forceDirectory())) return 0;
-      if (!(await this.#tryCheckpoint(all[reasons.length].baseOffset))) return 0;
+      if (!(await this.#tryCheckpoint(list.all[reasons.length].baseOffset))) return 0;
       const removed = list.removeFirst(reasons.length);
       for (const [at, segment] of removed.entries()) await this.#remove(segment, reasons[at]);
       this.#state.directoryDirty = true;

@@ -144,11 +144,12 @@ export class PartitionLog {
     return this.#appender.needsUpkeep;
   }
   /**
-   * Reserves and prepares ahead, rolls by age, moves the populate window; starts the checkpoint when it is due and does not
-   * wait for it. Never rejects.
+   * Reserves and prepares ahead, rolls by age, moves the populate window; starts to seal, and to write the checkpoint, when
+   * that is due, and does not wait for it. Never rejects.
    */
   async upkeep(): Promise<void> {
     if (this.#state.poisoned !== undefined || this.#state.closed) return;
+    this.#forcer.upkeep();
     this.#keeper.upkeep();
     await this.#appender.upkeep();
   }
@@ -209,9 +210,12 @@ export class PartitionLog {
     }));
   }
 
-  /** Removes what retention lets go, whole sealed segments, oldest first. Resolves to how many. */
+  /**
+   * Removes what retention lets go, whole segments, oldest first, never the active one. Resolves to how many. Rejects
+   * STORAGE_FAILURE when one of them cannot be forced before.
+   */
   applyRetention(): Promise<number> {
-    return this.#keeper.applyRetention();
+    return this.#keeper.applyRetention((last) => this.#forcer.sealUpTo(last));
   }
 
   /** Resolves when what was started in the background (seals, indexes, the checkpoint) has ended. */

@@ -24,6 +24,8 @@ export class Segment implements IndexHolder, FileHolder {
   lastAppendMs = 0;
   /** Blocks on the disk when that was last looked at. */
   allocatedBytes = 0;
+  /** When it was rolled; 0 while it is the active one. */
+  rolledMs = 0;
   /** A valid `.index` lies beside it. */
   indexed = false;
   /** No longer of an open log: retention took it, or the log was closed. Nothing of it is brought into memory any more. */

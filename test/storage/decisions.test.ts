@@ -17,6 +17,7 @@ import { OffsetIndex } from "../../src/storage/offset-index.js";
 import { PopulateBudget, populateWindow } from "../../src/storage/populate-window.js";
 import { prepareTrigger, reserveTarget, reserveTrigger } from "../../src/storage/reserve-window.js";
 import { retentionReasons } from "../../src/storage/retention.js";
+import { sealCount } from "../../src/storage/seal-policy.js";
 import { printedSeed } from "../support/seed.js";
 
 const seed = printedSeed("storage decisions");
@@ -106,6 +107,64 @@ describe("retention", () => {
     // A younger segment in front of an older one keeps it, or the log would begin behind a gap.
     const turned = [segments[2], segments[0]];
     expect(retentionReasons(turned, 50, { retentionMs: 75 }, 100)).toEqual([]);
+  });
+});
+
+describe("sealing what nobody forces", () => {
+  const GiB = 1024 * MiB;
+
+  it.each([
+    ["nothing was rolled", [], 0],
+    [
+      "all is young and little",
+      [
+        [1, 9_000],
+        [1, 9_500],
+      ],
+      0,
+    ],
+    [
+      "the oldest have waited long enough",
+      [
+        [1, 7_000],
+        [1, 8_000],
+        [1, 8_001],
+      ],
+      2,
+    ],
+    [
+      "all have",
+      [
+        [1, 1],
+        [1, 2],
+      ],
+      2,
+    ],
+    [
+      "too much waits: the oldest go",
+      [
+        [GiB, 9_999],
+        [GiB, 9_999],
+        [GiB, 9_999],
+      ],
+      1,
+    ],
+    [
+      "exactly as much as may wait",
+      [
+        [GiB, 9_999],
+        [GiB, 9_999],
+      ],
+      0,
+    ],
+    ["the clock was put back", [[1, 20_000]], 1],
+  ] as const)("%s", (_, rolled, count) => {
+    expect(
+      sealCount(
+        rolled.map(([bytes, rolledMs]) => ({ bytes, rolledMs })),
+        10_000,
+      ),
+    ).toBe(count);
   });
 });
 

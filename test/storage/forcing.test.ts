@@ -93,10 +93,15 @@ describe.each(MODES)("%s", (mode) => {
     await opened.close();
   });
 
-  it("segments that nobody forces are sealed all the same, in their order", async () => {
+  it("segments that nobody forces are sealed all the same after two seconds, in their order", async () => {
     const dir = tempDir();
     const opened = await open(dir, { mode, segmentBytes: 1000 });
     for (let number = 0; number < 30; number++) await opened.append(payload(number, 100));
+    await opened.log.upkeep();
+    await opened.log.settled();
+    expect(files(dir, ".index")).toEqual([]);
+    opened.clock.ms += 2000;
+    await opened.log.upkeep();
     await opened.log.settled();
     expect(opened.log.segments().map(({ sealed }) => sealed)).toEqual([true, true, true, false]);
     expect(files(dir, ".index")).toHaveLength(3);
