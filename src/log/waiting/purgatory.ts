@@ -42,6 +42,8 @@ export interface PurgatoryOptions {
   readonly completed: (fetch: WaitingFetch) => void;
 }
 
+const keyOf = (partition: number, isolation: Isolation): number => partition * 2 + isolation;
+
 export class Purgatory {
   /** Fetches that were parked, that expired, and that something else ended, since the start. */
   parkedTotal = 0;
@@ -52,6 +54,12 @@ export class Purgatory {
   /** By partition and isolation. Kept when empty: there are no more than partitions. */
   readonly #heaps = new Map<number, WaitHeap<WaitPart>>();
   readonly #view = new PartView();
+  /** Fetches that may still be looked at before others than the purgatory get their chance. */
+  #looks = Number.POSITIVE_INFINITY;
+  /** Keys of the heaps in which conditions may hold that nobody has looked at. */
+  readonly #grown = new Set<number>();
+  /** Taken out of their heaps, to be looked at whatever they want. */
+  readonly #doubtful: WaitPart[] = [];
   #released = false;
   #disarm: (() => void) | undefined;
   #armedFor = Number.POSITIVE_INFINITY;
@@ -96,24 +104,31 @@ export class Purgatory {
 
   /** A partition's log or its durable part has grown. */
   published(partition: number): void {
-    this.#grown(partition, 0);
-    this.#grown(partition, 1);
+    for (const isolation of [0, 1] as const)
+      if (this.#mayHold(partition, isolation)) this.#grown.add(keyOf(partition, isolation));
+    this.#work();
   }
 
   /** Something else may have changed what is final: a roll, retention, a poisoned log. Everybody who waits there is looked at. */
   recheck(partition: number): void {
     for (const isolation of [0, 1] as const) {
-      const heap = this.#heaps.get(partition * 2 + isolation);
-      if (heap === undefined) continue;
-      const parts: WaitPart[] = [];
-      for (let part = heap.first(); part !== undefined; part = heap.first()) {
-        heap.remove(part);
-        parts.push(part);
-      }
-      for (const part of parts) {
-        if (part.fetch.state === WaitState.PARKED) this.#look(part.fetch);
-      }
+      const heap = this.#heaps.get(keyOf(partition, isolation));
+      if (heap !== undefined) for (const part of heap.takeAll()) this.#doubtful.push(part);
     }
+    this.#work();
+  }
+
+  /**
+   * From now on looks at no more than `looks` fetches, beginning with what was left over before; `hasMore` says whether
+   * something is left again. For an event loop that calls this once in each of its turns. Never called: no bound.
+   */
+  proceed(looks: number): void {
+    this.#looks = looks;
+    this.#work();
+  }
+
+  get hasMore(): boolean {
+    return this.#grown.size > 0 || this.#doubtful.length > 0;
   }
 
   /** Nobody waits for the answer any more. Not completed, and harmless when it has been. */
@@ -134,20 +149,40 @@ export class Purgatory {
         all.add(part.fetch);
       }
     }
+    for (const part of this.#doubtful.splice(0)) all.add(part.fetch);
+    this.#grown.clear();
     for (const fetch of all) if (fetch.state === WaitState.PARKED) this.#wake(fetch);
     this.#disarm?.();
     this.#disarm = undefined;
     this.#armedFor = Number.POSITIVE_INFINITY;
   }
 
-  #grown(partition: number, isolation: Isolation): void {
-    const heap = this.#heaps.get(partition * 2 + isolation);
-    if (heap === undefined || heap.size === 0) return;
-    const end = this.#options.partitions.end(partition, isolation);
-    for (let part = heap.first(); part !== undefined && part.wanted <= end; part = heap.first()) {
-      heap.remove(part);
+  /** The first one whose condition may hold now that the partition has grown, or undefined. */
+  #mayHold(partition: number, isolation: Isolation): WaitPart | undefined {
+    const first = this.#heaps.get(keyOf(partition, isolation))?.first();
+    if (first === undefined) return undefined;
+    return first.wanted <= this.#options.partitions.end(partition, isolation) ? first : undefined;
+  }
+
+  #work(): void {
+    for (let part = this.#nextToLookAt(); part !== undefined; part = this.#nextToLookAt()) {
+      this.#looks--;
       this.#look(part.fetch);
     }
+  }
+
+  #nextToLookAt(): WaitPart | undefined {
+    if (this.#looks <= 0) return undefined;
+    for (let part = this.#doubtful.pop(); part !== undefined; part = this.#doubtful.pop()) {
+      // Otherwise its wait has ended, or it has been looked at for the sake of another part of its fetch.
+      if (part.fetch.state === WaitState.PARKED && part.place < 0) return part;
+    }
+    for (const key of this.#grown) {
+      const part = this.#mayHold(key >> 1, (key & 1) as Isolation);
+      if (part !== undefined) return part;
+      this.#grown.delete(key);
+    }
+    return undefined;
   }
 
   /** Wakes the fetch, or counts its shares anew. */
@@ -216,7 +251,7 @@ export class Purgatory {
   }
 
   #heap(part: WaitPart): WaitHeap<WaitPart> {
-    const key = part.partition * 2 + part.isolation;
+    const key = keyOf(part.partition, part.isolation);
     let heap = this.#heaps.get(key);
     if (heap === undefined) {
       heap = new WaitHeap();

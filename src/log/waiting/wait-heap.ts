@@ -35,6 +35,13 @@ export class WaitHeap<Element extends HeapElement> {
     this.#down(last, last.place);
   }
 
+  /** Takes all of them out, in no order. */
+  takeAll(): Element[] {
+    const all = this.#elements.splice(0);
+    for (const element of all) element.place = -1;
+    return all;
+  }
+
   #up(element: Element, from: number): void {
     const elements = this.#elements;
     let at = from;

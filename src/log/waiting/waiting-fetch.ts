@@ -28,7 +28,7 @@ export class WaitPart implements HeapElement {
 }
 
 export class WaitingFetch extends Timed {
-  readonly parts: WaitPart[] = [];
+  parts: WaitPart[] = [];
   state: WaitState = WaitState.NEW;
   /** It did not get its answer at the first look. */
   parked = false;
