@@ -210,8 +210,8 @@ export class Purgatory {
   }
 
   /**
-   * How many bytes the partitions must grow by, in all, before this fetch's condition can hold; 0: it holds, or something in
-   * it is final. For records it is what as many of the smallest would take: too little rather than too much, because too
+   * How many bytes the partitions must grow by, in all, before this fetch's condition can hold; not above 0: it holds, or
+   * something in it is final. For records it is what as many of the smallest would take: too little rather than too much, because too
    * little means one more look, and too much a late answer.
    */
   #lacking(fetch: WaitingFetch): number {
@@ -228,10 +228,9 @@ export class Purgatory {
       records += view.records;
       recordBytes = Math.min(recordBytes, partitions.recordBytesMin(part.partition));
     }
-    if (bytes >= fetch.maxBytes) return 0;
     const forBytes = Math.max(1, fetch.minBytes) - bytes;
     const forRecords = (Math.max(1, fetch.minRecords) - records) * recordBytes;
-    return Math.min(Math.max(0, forBytes, forRecords), fetch.maxBytes - bytes);
+    return Math.min(Math.max(forBytes, forRecords), fetch.maxBytes - bytes);
   }
 
   #enter(fetch: WaitingFetch, lacking: number): void {

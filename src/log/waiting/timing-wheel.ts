@@ -75,9 +75,8 @@ export class TimingWheel<Entry extends Timed> {
     this.#advancing = true;
     for (let start = this.#nextStart(); start <= now; start = this.#nextStart()) {
       this.#now = start;
-      // All buckets whose time comes now: from here on the wheel takes them for those of the next turn. The coarsest first,
-      // so that what it holds joins the finer ones in time.
-      for (let level = LEVELS - 1; level >= 0; level--) {
+      // All buckets whose time comes now: from here on the wheel takes those of this place for those of the next turn.
+      for (let level = 0; level < LEVELS; level++) {
         const turn = start / (SPAN[level] as number);
         if (Number.isInteger(turn)) this.#empty((level << LEVEL_BITS) + (turn % BUCKETS), expire);
       }

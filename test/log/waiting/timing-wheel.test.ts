@@ -130,6 +130,17 @@ describe("a timing wheel", () => {
     expect(follow(wheel, 5_000_020)).toEqual({ wakes: 1, expired: [[5_000_020, 1]] });
   });
 
+  it("does not catch up while it is being advanced: what comes in then may lie a turn ahead in the same bucket", () => {
+    const wheel = new TimingWheel<Deadline>(0);
+    wheel.insert(new Deadline(1), 64);
+    wheel.advance(1100, () => {
+      wheel.catchUp(1100);
+      wheel.insert(new Deadline(2), 2112);
+    });
+    expect(expiredAt(wheel, 2111)).toEqual([]);
+    expect(expiredAt(wheel, 2112)).toEqual([2]);
+  });
+
   it("is not advanced from within", () => {
     const wheel = new TimingWheel<Deadline>(0);
     wheel.insert(new Deadline(1), 5);
