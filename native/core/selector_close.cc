@@ -98,8 +98,9 @@ void Selector::SweepConnection(Connection& c) {
     if (now_ms_ >= c.linger_until_ms) CloseNow(c, c.reason);
     return;
   }
-  // A slice that waits for the disk is no fault of the peer.
-  const bool stalled = !c.out.empty() && c.sending == Sending::kBlocked;
+  // A slice that waits for the disk is no fault of the peer. One that had its share of a turn is: the poller says
+  // at once when the socket takes more, so what it waits for is room.
+  const bool stalled = !c.out.empty() && c.sending != Sending::kCold;
   if (stalled && now_ms_ - c.progress_ms > options_.write_stall_ms)
     return CloseNow(c, CloseReason::kWriteStall);
   // Neither is a frame that is not received because of its own unanswered requests; the bound on all queued

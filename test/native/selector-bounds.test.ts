@@ -1,10 +1,12 @@
 // Every bound: what happens there, that it holds, that others go on, and that nothing spins.
 
 import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import { SelectorCounter } from "../../src/native/binding.js";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { native, SelectorCounter } from "../../src/native/binding.js";
 import { packageRoot } from "../../src/native/load.js";
+import { tempDir } from "../support/tmp.js";
 import { Client, framed, pattern, prefix, reasonName, SelectorPlay } from "./support/selector-play.js";
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -60,6 +62,25 @@ describe("a peer that stops reading", () => {
       return play.closed.size === 1;
     });
     expect(reasonName(play.closed.get(client.id))).toBe("WRITE_STALL");
+  });
+
+  it("when its share of a turn is smaller than what its socket had room for is closed, too", async () => {
+    const path = join(tempDir("slices"), "slice");
+    writeFileSync(path, pattern(20_000_000));
+    const file = await native.openFile(path, { writable: false });
+    onTestFinished(() => file.close());
+    for (const turnBytesOut of [10_000, 100_000, 1_000_000]) {
+      const play = new SelectorPlay({ writeStallMs: 50, turnBytesOut }).listen();
+      const client = await play.client();
+      play.onFrame = (connection) => play.reply(connection, new Uint8Array(4), { file, sliceBytes: 20_000_000 });
+      client.socket.pause();
+      client.write(framed("x"));
+      await play.until(() => {
+        play.selector.sweep();
+        return play.closed.size === 1;
+      });
+      expect(reasonName(play.closed.get(client.id))).toBe("WRITE_STALL");
+    }
   });
 });
 
