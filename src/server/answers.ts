@@ -9,7 +9,7 @@ import { describeTopics } from "../broker/metadata.js";
 import { Isolation } from "../log/waiting/isolation.js";
 import { type ErrorCode, ErrorCodes } from "../model/error-codes.js";
 import { invariant, unreachable } from "../model/invariant.js";
-import { PLANS_PER_FLUSH } from "../model/limits.js";
+import { METADATA_FLUSH_MS, PLANS_PER_FLUSH } from "../model/limits.js";
 import { FETCH_RESPONSE_HEAD_BYTES, writeFetchResponseHead } from "../protocol/fetch.js";
 import { EMPTY_RESPONSE_BYTES, LENGTH_BYTES, writeErrorResponse } from "../protocol/frame.js";
 import { encodeHelloResponse, type HelloResult } from "../protocol/hello.js";
@@ -27,6 +27,8 @@ export const AnswerOutcome = {
   LATER: 1,
   /** The connection owes its peer too many bytes already; nothing tells when it does not any more. */
   PUT_OFF: 2,
+  /** It had its share and has more; in the next flush those come first who had none. */
+  SERVED: 3,
 } as const;
 export type AnswerOutcome = (typeof AnswerOutcome)[keyof typeof AnswerOutcome];
 
@@ -43,6 +45,8 @@ export class Answers {
   private readonly plan = new ReadPlan();
   private readonly hello: Uint8Array;
   private plans = 0;
+  /** When this flush wrote its first METADATA. */
+  private describingSince: number | undefined = undefined;
 
   constructor(
     private readonly slots: ReplySlots,
@@ -56,6 +60,7 @@ export class Answers {
   /** A flush begins. */
   begin(): void {
     this.plans = 0;
+    this.describingSince = undefined;
   }
 
   /** Writes what the session can answer now. */
@@ -93,8 +98,13 @@ export class Answers {
           outcome = AnswerOutcome.PUT_OFF;
           break;
         }
+        if (!this.mayDescribe()) {
+          outcome = AnswerOutcome.LATER;
+          break;
+        }
         this.metadata(connection, slot);
         done++;
+        outcome = AnswerOutcome.SERVED;
       } else if (state === SlotState.HELLO) {
         this.sayHello(connection, slot);
         done++;
@@ -105,12 +115,20 @@ export class Answers {
       const next = slots.next[slot];
       slots.release(slot);
       slot = next;
+      if (outcome === AnswerOutcome.SERVED) break;
     }
     session.first = slot;
     if (slot === NO_SLOT) session.last = NO_SLOT;
     session.completed = 0;
     sender.endRow(connection, done);
-    return outcome;
+    return slot === NO_SLOT ? AnswerOutcome.DONE : outcome;
+  }
+
+  /** An answer that grows with the catalog takes milliseconds: a flush writes a few of them, and one for each connection. */
+  private mayDescribe(): boolean {
+    const now = performance.now();
+    this.describingSince ??= now;
+    return now - this.describingSince < METADATA_FLUSH_MS;
   }
 
   private fail(slot: number, error: ErrorCode): void {

@@ -203,13 +203,17 @@ export class Server implements AppendListener {
     this.dirty = this.spare;
     this.spare = dirty;
     this.answers.begin();
+    let served = 0;
     for (let i = 0; i < dirty.length; i++) {
       const session = dirty[i];
       session.dirty = false;
       const outcome = this.answers.answer(session);
       if (outcome === AnswerOutcome.LATER) this.touch(session);
       else if (outcome === AnswerOutcome.PUT_OFF) this.putOff(session);
+      else if (outcome === AnswerOutcome.SERVED) dirty[served++] = session;
     }
+    // Behind those who had nothing.
+    for (let i = 0; i < served; i++) this.touch(dirty[i]);
     dirty.length = 0;
     // Before the flush, which looks at it: sockets that were paused because of what was held until now are read at once.
     const held = this.broker.scheduler.queuedBytes + this.slots.heldBytes;

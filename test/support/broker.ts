@@ -140,6 +140,12 @@ export class BrokerProcess {
   peakRss(): number {
     return procStatus(this.pid, "VmHWM");
   }
+
+  /** How long the event loop's thread has run so far, in milliseconds; not how long it waited for a processor. */
+  loopCpuMs(): number {
+    const [ran] = readFileSync(`/proc/${this.pid}/task/${this.pid}/schedstat`, "utf8").split(" ");
+    return Number(ran) / 1e6;
+  }
 }
 
 function procStatus(pid: number, name: string): number {
