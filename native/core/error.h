@@ -1,4 +1,5 @@
-// A failed system call: which one, and the errno. `code == 0` is success. Exceptions are off in the whole addon.
+// A failed system call: which one, and the errno. `code == 0` is success. Exceptions are off in the whole
+// addon.
 #pragma once
 
 #include <cerrno>
@@ -12,7 +13,9 @@ struct SysError {
   std::string path;
 
   explicit operator bool() const { return code != 0; }
-  static SysError Last(const char* syscall, std::string path = {}) { return {errno, syscall, std::move(path)}; }
+  static SysError Last(const char* syscall, std::string path = {}) {
+    return {errno, syscall, std::move(path)};
+  }
 };
 
 }  // namespace millrace

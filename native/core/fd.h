@@ -23,8 +23,8 @@ class Fd {
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
   void Reset(int fd = -1) {
-    // The result of close() is not looked at on purpose: on Linux the descriptor is gone whatever it says, and what had to
-    // be durable was forced by a barrier before.
+    // The result of close() is not looked at on purpose: on Linux the descriptor is gone whatever it says,
+    // and what had to be durable was forced by a barrier before.
     if (fd_ >= 0) ::close(fd_);
     fd_ = fd;
   }

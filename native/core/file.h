@@ -1,5 +1,6 @@
-// A file of a partition, shared by reference: segment writers, readers and slices in output queues each hold it, and the
-// descriptor closes when the last one lets go. That is what makes removing a segment harmless to a reader in the middle.
+// A file of a partition, shared by reference: segment writers, readers and slices in output queues each hold
+// it, and the descriptor closes when the last one lets go. That is what makes removing a segment harmless to
+// a reader in the middle.
 #pragma once
 
 #include <memory>

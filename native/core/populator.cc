@@ -40,7 +40,8 @@ PopulateTarget::Step PopulateTarget::TakeStep() {
   const std::uint32_t prepare_to = PageFloor(prepare_to_.load(std::memory_order_relaxed));
   const std::uint32_t written = written_.load(std::memory_order_relaxed);
   const std::uint32_t populate_from = std::max(populated_, PageFloor(written));
-  // Not what was only populated, nor the page of the end: writing those out would disturb the writer in the middle of them.
+  // Not what was only populated, nor the page of the end: writing those out would disturb the writer in the
+  // middle of them.
   const std::uint32_t prepare_from = std::max({prepared(), populated_, PageCeiling(written)});
   const bool prepare = prepare_from < prepare_to;
   if (!prepare && populate_from >= populate_to) return Step::kDone;

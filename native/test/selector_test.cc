@@ -273,9 +273,10 @@ TEST("out of descriptors the listener waits until one is free") {
 
 TEST("time limits close those who outstay them, and nobody else") {
   SelectorOptions options = SelectorPlay::Defaults();
-  options.frame_timeout_ms = 500;
-  options.write_stall_ms = 500;
-  options.idle_ms = 1200;
+  // Far longer than all that happens before they are looked at takes, also under a sanitizer.
+  options.frame_timeout_ms = 2000;
+  options.write_stall_ms = 2000;
+  options.idle_ms = 4000;
   SelectorPlay play(options);
   Ends ends(play);
   std::vector<std::int32_t> ids;
@@ -288,12 +289,12 @@ TEST("time limits close those who outstay them, and nobody else") {
   play.TurnUntil([&] { return ids.size() == 3; });
   const Fd idle = play.Connect();
   play.TurnUntil([&] { return ids.size() == 4; });
-  Write(half, Framed("abc").substr(0, 5));
-  Write(waiting, Framed("parked"));  // an open request: never idle
   for (int i = 0; i < 16; i++) {
     play.Reply(ids[2], std::string(1 << 20, 'y'));
     play.Send();
   }
+  Write(half, Framed("abc").substr(0, 5));
+  Write(waiting, Framed("parked"));  // an open request: never idle
   const auto pass = [&](int ms) {
     for (const std::int64_t until = MonotonicUs() + ms * 1000; MonotonicUs() < until;) play.Turn(5);
     play.selector.Sweep();
@@ -301,11 +302,11 @@ TEST("time limits close those who outstay them, and nobody else") {
   };
   pass(50);
   EXPECT_EQ(ends.reasons.size(), 0);
-  pass(550);
+  pass(2050);
   EXPECT_EQ(ends.reasons.size(), 2);
   EXPECT_TRUE(ends.reasons[ids[0]] == CloseReason::kFrameTimeout);
   EXPECT_TRUE(ends.reasons[ids[2]] == CloseReason::kWriteStall);
-  pass(800);
+  pass(2000);
   EXPECT_EQ(ends.reasons.size(), 3);
   EXPECT_TRUE(ends.reasons[ids[3]] == CloseReason::kIdle);
   EXPECT_EQ(play.selector.connections(), 1);

@@ -1,5 +1,6 @@
-// floor scan: reads a segment in pieces and checks every record: the least that a recovery has to do. With --cold it does first what a
-// recovery does that trusts the disk alone: forces the file and drops its cached pages.
+// floor scan: reads a segment in pieces and checks every record: the least that a recovery has to do. With
+// --cold it does first what a recovery does that trusts the disk alone: forces the file and drops its cached
+// pages.
 
 #include <fcntl.h>
 #include <sys/stat.h>
