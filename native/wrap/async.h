@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "core/error.h"
@@ -35,15 +36,18 @@ napi_value RunAsync(EnvData* data, WorkerPool& pool, Work work, Settle settle) {
   napi_value promise = nullptr;
   if (napi_create_promise(data->env(), &deferred, &promise) != napi_ok) return nullptr;
   struct Operation {
-    Work work;
+    std::optional<Work> work;
     Settle settle;
     Outcome<Value> outcome;
   };
   std::shared_ptr<Operation> operation(new Operation{std::move(work), std::move(settle), {}});
   data->OperationBegun();
-  pool.Submit([data, deferred, operation] {
-    operation->work(operation->outcome);
-    data->completions().Post([data, deferred, operation] {
+  pool.Submit([data, deferred, operation = std::move(operation)]() mutable {
+    (*operation->work)(operation->outcome);
+    // Let go here and now: whoever waits for the promise may expect that files are closed, and unmapping is
+    // not the loop's.
+    operation->work.reset();
+    data->completions().Post([data, deferred, operation = std::move(operation)] {
       const napi_env env = data->env();
       data->OperationDone();
       napi_handle_scope scope = nullptr;

@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
@@ -84,6 +84,28 @@ it("closing is idempotent, does not disturb what is under way, and ends everythi
     expect(use).toThrow(expect.objectContaining({ code: "ERR_CLOSED" }));
   }
 });
+
+it.skipIf(process.platform !== "linux")(
+  "a file whose work is done has closed its descriptor when close returns",
+  async () => {
+    const path = join(tempDir("file"), "f");
+    writeFileSync(path, "x".repeat(1000));
+    const descriptors = () =>
+      readdirSync("/proc/self/fd").filter((fd) => {
+        try {
+          return readlinkSync(`/proc/self/fd/${fd}`) === path;
+        } catch {
+          return false; // the one that lists them
+        }
+      });
+    for (let round = 0; round < 100; round++) {
+      const file = await native.openFile(path, { writable: true });
+      await Promise.all([file.scan(0, 0, 1000, 4096), file.readAsync(new Uint8Array(10), 0), file.sync()]);
+      file.close();
+      expect(descriptors()).toEqual([]);
+    }
+  },
+);
 
 it("truncates, and leaves room for what was there to be read again", async () => {
   const path = join(tempDir("file"), "f");

@@ -225,7 +225,7 @@ it("after small barriers in a row appends and barriers go on over prepared pages
   const options = optionsOf({ path: "MAPPED", format: "crc32c" }, { capacity: 8 << 20 });
   const writer = await created(options);
   const all: Uint8Array[] = [];
-  for (let round = 0; round < 200; round++) {
+  for (let round = 0; round < 60; round++) {
     const records = payloads([1 + ((round * 131) % 6000)], round);
     append(writer, records);
     all.push(...records);
