@@ -2,9 +2,18 @@
 
 export type { OperatorLog } from "./broker/options.js";
 export * from "./client/index.js";
-export { type AppendOptions, Log, openLog } from "./log/embedded.js";
+export {
+  type AppendOptions,
+  type IterateOptions,
+  Log,
+  type LogRead,
+  openLog,
+  type ReadOptions,
+} from "./log/embedded.js";
 export type { LogOptions } from "./log/embedded-options.js";
 export type { ReadResult } from "./log/log-reader.js";
+export type { WaitOutcome } from "./log/read-waits.js";
 export { DamagedRecordError, type LogRecord } from "./log/stored-records.js";
 export { type RunningBroker, type StartBrokerOptions, startBroker } from "./ops/start-broker.js";
 export type { BrokerStatistics } from "./ops/statistics.js";
+export type { SegmentInfo } from "./storage/partition-log.js";

@@ -10,6 +10,7 @@ import { MillraceError } from "../model/errors.js";
 import type { Offset } from "../model/ids.js";
 import {
   EMBEDDED_BATCH_BYTES_MAX,
+  EMBEDDED_FOLLOW_MS,
   EMBEDDED_INDEX_CACHE_BYTES,
   EMBEDDED_POPULATE_BYTES,
   EMBEDDED_READ_BYTES,
@@ -23,13 +24,14 @@ import { AppendTurn } from "../storage/append-turn.js";
 import { FileSystemSpace } from "../storage/disk-space.js";
 import { FilePool } from "../storage/file-pool.js";
 import { IndexCache } from "../storage/index-cache.js";
-import { PartitionLog } from "../storage/partition-log.js";
+import { PartitionLog, type SegmentInfo } from "../storage/partition-log.js";
 import { PopulateBudget } from "../storage/populate-window.js";
 import type { RecoveryReport } from "../storage/recovery-report.js";
 import { AppendQueue, outcomeError } from "./append-queue.js";
 import { checkOptions, type LogOptions, shown } from "./embedded-options.js";
 import { LogReader, type ReadResult } from "./log-reader.js";
 import { PartitionWriter } from "./partition-writer.js";
+import { ReadWaits, type WaitOutcome } from "./read-waits.js";
 import { Scheduler } from "./scheduler.js";
 import type { LogRecord } from "./stored-records.js";
 
@@ -44,6 +46,31 @@ export interface AppendOptions {
    * with OFFSET_MISMATCH: so a single writer repeats an append whose outcome it does not know, and writes it once.
    */
   readonly expectedOffset?: number;
+}
+
+export interface ReadOptions {
+  /** About how much to read, as stored, in bytes; one record is read in any case. Default 1 MiB. */
+  readonly maxBytes?: number;
+  /** How long to wait for enough to read, in milliseconds. Default 0: not at all. */
+  readonly maxWaitMs?: number;
+  /** What is enough, in bytes as stored: at most `maxBytes`. Default 1: anything. */
+  readonly minBytes?: number;
+  /** What is enough, in records: `minBytes` and this must both be there. Default 1. */
+  readonly minRecords?: number;
+  /** Ends the wait: the read rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** What a read brought, and whether and how it waited. */
+export type LogRead = ReadResult & WaitOutcome;
+
+export interface IterateOptions {
+  /** Where to begin. Default: the first record there is. */
+  readonly from?: number;
+  /** At the end, wait for more instead of ending. Default false: end where the log ended at the beginning. */
+  readonly follow?: boolean;
+  /** Ends the iteration: it throws the signal's reason. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -111,6 +138,7 @@ export class Log implements AsyncDisposable {
   readonly #writer: PartitionWriter<PartitionLog>;
   readonly #queue: AppendQueue;
   readonly #reader: LogReader;
+  readonly #waits: ReadWaits;
   #stopRetention: () => void = () => undefined;
   #retention: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -123,6 +151,7 @@ export class Log implements AsyncDisposable {
       code === ErrorCodes.SHUTTING_DOWN ? this.#closed() : outcomeError(code, this.dir, this.#log.poisoned),
     );
     this.#reader = new LogReader(this.#log);
+    this.#waits = new ReadWaits(writer);
     if (hasRetention) this.#armRetention();
   }
 
@@ -149,6 +178,10 @@ export class Log implements AsyncDisposable {
   /** What lies below can be read: the log end, or with `visibility: "durable"` the durable offset. */
   get highWatermark(): Offset {
     return this.#writer.highWatermark;
+  }
+  /** The files it consists of, oldest first: where each begins, where it ends, what it takes. The last one is appended to. */
+  segments(): readonly SegmentInfo[] {
+    return this.#log.segments();
   }
 
   /**
@@ -192,44 +225,74 @@ export class Log implements AsyncDisposable {
    * Reads records from an offset on, checks their sums and resolves with them and with the offset to read on from. At the
    * end of the log there are none, and that is no error. One read never goes beyond a segment.
    *
+   * With `maxWaitMs` it waits until `minBytes` and `minRecords` are there, or `maxBytes`, or the time is over; then it brings
+   * what there is, maybe nothing. `parked` says that it waited, `timedOut` that the time was over before there was enough. A
+   * read from another segment than the last never waits: what lies there will not become more.
+   *
    * @param from an offset from `logStartOffset` to `logEndOffset`
-   * @param options.maxBytes about how much to read, as stored, in bytes; one record is read in any case. Default 1 MiB.
    * @throws MillraceError with `code` `OFFSET_OUT_OF_RANGE`, `CORRUPT_RECORD` (a {@link DamagedRecordError} that names offset,
-   * file and position; the records before it can be read), `STORAGE_FAILURE`, `BAD_ARGUMENT`, `CLOSED`
+   * file and position; the records before it can be read), `STORAGE_FAILURE`, `BAD_ARGUMENT`, `CLOSED` (also when the log is
+   * closed while it waits)
    */
-  async read(from: number, options: { readonly maxBytes?: number } = {}): Promise<ReadResult> {
-    const { maxBytes = EMBEDDED_READ_BYTES } = options;
+  async read(from: number, options: ReadOptions = {}): Promise<LogRead> {
+    const { maxBytes = EMBEDDED_READ_BYTES, maxWaitMs = 0, minBytes = 1, minRecords = 1, signal } = options;
     checkOffset("from", from);
-    if (!Number.isSafeInteger(maxBytes) || maxBytes < 1) {
-      throw new MillraceError(
-        "BAD_ARGUMENT",
-        `maxBytes: got ${shown(maxBytes)}, expected a whole number of at least 1`,
-      );
+    checkNumber("maxBytes", maxBytes, 1);
+    checkNumber("maxWaitMs", maxWaitMs, 0);
+    checkNumber("minBytes", minBytes, 0);
+    checkNumber("minRecords", minRecords, 0);
+    if (minBytes > maxBytes) {
+      throw new MillraceError("BAD_ARGUMENT", `minBytes is ${minBytes}, which maxBytes, ${maxBytes}, never reaches`);
     }
+    signal?.throwIfAborted();
     if (this.#closing !== undefined) throw this.#closed();
-    return this.#reader.read(from, Math.min(maxBytes, SEGMENT_BYTES_MAX), () => this.#writer.highWatermark);
+    const wait = { maxBytes, maxWaitMs, minBytes, minRecords, signal };
+    const { parked, timedOut } = maxWaitMs === 0 ? AT_ONCE : await this.#waits.wait(from, wait);
+    if (this.#closing !== undefined) throw this.#closed();
+    const most = Math.min(maxBytes, SEGMENT_BYTES_MAX);
+    const read = await this.#reader.read(from, most, () => this.#writer.highWatermark);
+    return { ...read, parked, timedOut };
   }
 
   /**
-   * The records from an offset to the high watermark as it is when the first one is asked for: it ends, also while appending
-   * goes on.
+   * The records from an offset on. Without `follow` up to the high watermark as it is when the first one is asked for: it
+   * ends, also while appending goes on. With `follow` it waits for more and ends only by `signal`, an error or `break`.
    *
-   * @param from where to begin; default: the first record there is
    * @throws as {@link read}
+   *
+   * @example
+   * ```ts
+   * for await (const { offset, payload } of log.iterate({ from: 7, follow: true, signal })) {
+   *   console.log(offset, new TextDecoder().decode(payload));
+   * }
+   * ```
    */
-  async *replay(from?: number): AsyncGenerator<LogRecord, void, undefined> {
-    let next: number = from ?? this.logStartOffset;
-    const end = this.highWatermark;
+  async *iterate(options: IterateOptions = {}): AsyncGenerator<LogRecord, void, undefined> {
+    const { follow = false, signal } = options;
+    let next: number = options.from ?? this.logStartOffset;
+    const end = follow ? Number.POSITIVE_INFINITY : this.highWatermark;
     // An offset that is not there is an error also when there is nothing to read.
-    if (next >= end) await this.read(next);
+    if (next >= end) await this.read(next, { signal });
     while (next < end) {
-      const { records, nextOffset } = await this.read(next);
+      const { records, nextOffset } = await this.read(next, { maxWaitMs: follow ? EMBEDDED_FOLLOW_MS : 0, signal });
       for (const record of records) {
         if (record.offset >= end) return;
+        signal?.throwIfAborted();
         yield record;
       }
       next = nextOffset;
     }
+  }
+
+  /**
+   * The records from an offset to the high watermark as it is when the first one is asked for: {@link iterate} without
+   * `follow`.
+   *
+   * @param from where to begin; default: the first record there is
+   * @throws as {@link read}
+   */
+  replay(from?: number): AsyncGenerator<LogRecord, void, undefined> {
+    return this.iterate({ from });
   }
 
   /** The same as `replay()`: `for await (const record of log)`. */
@@ -265,6 +328,7 @@ export class Log implements AsyncDisposable {
 
   async #close(): Promise<void> {
     this.#stopRetention();
+    this.#waits.release();
     await this.#retention;
     await this.#queue.offered();
     await this.#writer.close();
@@ -280,6 +344,7 @@ export class Log implements AsyncDisposable {
   }
 
   #rearmRetention(): void {
+    this.#waits.changed();
     if (this.#closing === undefined) this.#armRetention();
   }
 
@@ -318,6 +383,14 @@ export class Log implements AsyncDisposable {
     }
     return bytes;
   }
+}
+
+/** How a read went that does not wait. */
+const AT_ONCE: WaitOutcome = { parked: false, timedOut: false };
+
+function checkNumber(name: string, value: number, min: number): void {
+  if (Number.isSafeInteger(value) && value >= min) return;
+  throw new MillraceError("BAD_ARGUMENT", `${name}: got ${shown(value)}, expected a whole number of at least ${min}`);
 }
 
 function checkOffset(name: string, value: number): void {

@@ -10,6 +10,8 @@ import { DamagedRecordError, type LogRecord, takeRecords } from "./stored-record
 
 export interface ReadResult {
   readonly records: readonly LogRecord[];
+  /** What the records take as stored, in bytes. */
+  readonly bytes: number;
   /** Where to read on: behind the last record, or the offset that was asked for when there was none. */
   readonly nextOffset: Offset;
 }
@@ -39,7 +41,7 @@ export class LogReader {
         // A program that reads again and again at the end must not keep its own appends from being written: those come with
         // the event loop, which a chain of settled promises never gives back.
         await new Promise((resolve) => setImmediate(resolve));
-        return { records: [], nextOffset: offset(from) };
+        return { records: [], bytes: 0, nextOffset: offset(from) };
       }
       const taken = takeRecords({ ...piece, offset: offset(from) }, this.#format, this.#log.maxRecordBytes);
       // Only a piece that was cut by its size may end inside a record: any other ends where a record does.
@@ -53,7 +55,8 @@ export class LogReader {
         );
       }
       if (taken.records.length > 0) {
-        return { records: taken.records, nextOffset: offset(from + taken.records.length) };
+        const { records, bytes } = taken;
+        return { records, bytes, nextOffset: offset(from + records.length) };
       }
       // The first record is larger than what was asked for.
       wanted = taken.cutBytes;

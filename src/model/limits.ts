@@ -45,9 +45,6 @@ export const APPEND_TURN_ROWS = 4096;
 /** Bytes of one native append call: several arenas, since batches that waited are written together with new ones. */
 export const APPEND_TURN_BYTES = 4 * 1024 * 1024;
 
-/** What HELLO tells of the longest wait of a fetch: longer, and a dead peer is noticed late; shorter, and idle readers ask often. */
-export const FETCH_WAIT_MS_MAX = 60_000;
-
 /** Partitions that open at the same time: recovery reads the disk, and a disk serves a few readers better than hundreds. */
 export const OPEN_PARTITIONS_AT_ONCE = 8;
 
@@ -79,6 +76,17 @@ export const ARENA_TURN_BYTES = 1024 * 1024;
 
 /** Replies that are planned (a lookup for each) before other work gets its chance; a plan takes about a microsecond. */
 export const PLANS_PER_FLUSH = 2048;
+
+/** Waiting fetches that one turn looks at after a publish: about a millisecond, with many of them further apart in memory two. */
+export const LOOKS_PER_TURN = 2048;
+
+/** What a partition of a waiting FETCH v3 takes in memory beside the request itself: measured 150 bytes. */
+export const WAITING_PART_BYTES = 160;
+
+/** Times that the disk is read for one FETCH v3. Partitions that are still not in memory then come back empty. */
+export const FETCH_LOADS_MAX = 8;
+/** Partitions of one FETCH v3 for which the disk is read at the same time: more would push each other out of the caches. */
+export const FETCH_LOADS_AT_ONCE = 16;
 
 /** METADATA that one flush writes, in time: an answer about thousands of partitions takes a millisecond. */
 export const METADATA_FLUSH_MS = 2;
@@ -169,3 +177,5 @@ export const EMBEDDED_SEALED_FILES = 32;
 export const EMBEDDED_POPULATE_BYTES = 64 * 1024 * 1024;
 /** How often an embedded log with retention looks for segments to remove: it is all that bounds a program that fills it fast. */
 export const EMBEDDED_RETENTION_CHECK_MS = 1_000;
+/** How long a follower of an embedded log waits at a time: nothing is done in between, so it only bounds how long a wait lives. */
+export const EMBEDDED_FOLLOW_MS = 3_600_000;
