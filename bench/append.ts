@@ -35,7 +35,7 @@ function variants(quick: boolean): Variant[] {
 }
 
 function caseOf(stand: Stand, { mode, records, pages, format }: Variant): Case {
-  const bytes = (stand.quick ? 48 : 384) << 20;
+  const bytes = (stand.quick ? 48 : 256) << 20;
   const common = { format, records, size: RECORD_BYTES, bytes, pages };
   const floorFlags = { sink: mode === "MAPPED" ? "mapped" : "pwrite", ...common };
   const millrace = (rows: number) => {

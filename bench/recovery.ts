@@ -17,7 +17,7 @@ export const recovery: Question = {
   about:
     "One segment from the page cache: structure, and in `crc32c` every sum. The floor reads it in pieces and checks the same.",
   ask: async (stand, measure) => {
-    const bytes = (stand.quick ? 128 : 768) << 20;
+    const bytes = (stand.quick ? 128 : 512) << 20;
     for (const format of ["crc32c", "plain"] as const) {
       for (const size of [1024, 128]) {
         await inDirectory(stand, async (directory) => {

@@ -72,7 +72,7 @@ async function afterCleanStop(stand: Stand, segments: number, measure: (one: Cas
 /** One large segment that nobody forced and nobody sealed: all of it is scanned. */
 async function afterKill(stand: Stand, onDisk: boolean, measure: (one: Case) => Promise<void>): Promise<void> {
   const more = { "segment-bytes": "1GiB" };
-  const bytes = (stand.quick ? 200 : 900) * MiB;
+  const bytes = (stand.quick ? 200 : 500) * MiB;
   await inDirectory(stand, async (directory) => {
     const template = join(directory, "template");
     const first = await startBroker(stand, template, usual, more);

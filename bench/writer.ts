@@ -15,7 +15,7 @@ const sampleOf = ({ batches, storedBytes, seconds, worstSliceUs }: AppendSample)
 });
 
 function caseOf(stand: Stand, mode: "MAPPED" | "FILE_CHANNEL", records: number): Case {
-  const bytes = (stand.quick ? 96 : 512) << 20;
+  const bytes = (stand.quick ? 96 : 384) << 20;
   const common = { format: "crc32c", records, size: RECORD_BYTES, bytes };
   const flags = { mode, ...common, batches: 256 };
   // The writer's pages are prepared ahead by the partition; the floor's are before the clock starts, so it is out of reach on purpose.

@@ -12,28 +12,37 @@ export interface ServerSetup {
   readonly fetch: "ZERO_COPY" | "HEAP";
   /** Payload of every record: the floor finds offsets by it. */
   readonly recordBytes: number;
+  /** Full segments that stay, about; older ones are removed as it goes on. Undefined: all stay. */
+  readonly keepSegments?: number;
 }
+
+/** The default of `segment.bytes`, and of the floor. */
+const SEGMENT_MIB = 128;
 
 export const TOPIC = "bench";
 
 export const usual: ServerSetup = { format: "crc32c", mode: "MAPPED", fetch: "ZERO_COPY", recordBytes: 128 };
 
-export function brokerFlags({ format, mode, fetch }: ServerSetup): Flags {
+export function brokerFlags({ format, mode, fetch, keepSegments }: ServerSetup): Flags {
   return {
     topics: `${TOPIC}:1`,
     "record-format": format,
     "segment-mode": mode,
     "fetch-mode": fetch,
     "ops-enabled": "false",
+    ...(keepSegments === undefined
+      ? {}
+      : { "retention-bytes": `${keepSegments * SEGMENT_MIB}MiB`, "retention-check-ms": "50ms" }),
   };
 }
 
-export function floorFlags({ format, mode, fetch, recordBytes }: ServerSetup): Flags {
+export function floorFlags({ format, mode, fetch, recordBytes, keepSegments }: ServerSetup): Flags {
   return {
     sink: mode === "MAPPED" ? "mapped" : "pwrite",
     format,
     fetch: fetch === "HEAP" ? "heap" : "sendfile",
     size: recordBytes,
+    keep: keepSegments,
     congestion: LOOPBACK_CONGESTION,
   };
 }

@@ -35,11 +35,17 @@ export async function inDirectory<T>(stand: Stand, action: (directory: string) =
 }
 
 /**
- * Faults in as much memory as the sample will dirty, and gives it back. In a virtual machine a page that the guest has not used for
- * a while comes from the host first, at a tenth of the usual speed; without this the first sample of a run would measure that.
+ * What a sample may store at most, so that its pages can be warm. A guest that gives free pages back to its host keeps about a gibibyte of
+ * them; what a sample takes beyond that comes from the host, at a tenth of the speed, and the sample measures the host.
+ */
+export const SAMPLE_BYTES_MAX = 512 << 20;
+
+/**
+ * Faults in more memory than the sample will dirty, and gives it back. In a virtual machine a page that the guest has not used for
+ * a while comes from the host first; without this the first sample of a run would measure that.
  */
 export async function warmMemory(stand: Stand, bytes: number): Promise<void> {
-  await stand.tools.touch(bytes);
+  await stand.tools.touch(Math.min(2 * bytes, 2 * SAMPLE_BYTES_MAX));
 }
 
 export interface ServerLoad {

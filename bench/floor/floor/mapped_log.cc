@@ -19,7 +19,8 @@ constexpr uint64_t kPopulateStep = 2u << 20;
 constexpr uint64_t kPage = 4096;
 }  // namespace
 
-FloorSegment::FloorSegment(const std::string& path, uint64_t bytes, bool map_it) : capacity(bytes) {
+FloorSegment::FloorSegment(const std::string& file, uint64_t bytes, bool map_it)
+    : path(file), capacity(bytes) {
   fd = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) Die("cannot create " + path);
 #if defined(__linux__)
@@ -57,8 +58,7 @@ void PopulateForWrite(uint8_t* map, uint64_t from, uint64_t to) {
   }
 }
 
-MappedLog::MappedLog(std::string directory, uint64_t segment_bytes, uint64_t ahead, bool mapped)
-    : directory_(std::move(directory)), segment_bytes_(segment_bytes), ahead_(ahead), mapped_(mapped) {
+MappedLog::MappedLog(LogOptions options) : options_(std::move(options)) {
   helper_ = std::thread([this] { Help(); });
   Roll();
 }
@@ -75,20 +75,25 @@ MappedLog::~MappedLog() {
 void MappedLog::Roll() {
   std::unique_lock<std::mutex> lock(mutex_);
   wake_.wait(lock, [this] { return next_ != nullptr; });
+  if (options_.keep != 0 && segments_.size() > options_.keep) {
+    old_.push_back(std::move(segments_.front()));
+    segments_.erase(segments_.begin());
+    if (first_unforced_ > 0) first_unforced_--;
+  }
   if (active_ != nullptr) full_.push_back(active_);
   segments_.push_back(std::move(next_));
   active_ = segments_.back().get();
   active_->base_offset = next_offset_;
-  populating_ = mapped_ && ahead_ != 0 ? active_ : nullptr;
+  populating_ = options_.mapped && options_.ahead != 0 ? active_ : nullptr;
   written_.store(0, std::memory_order_relaxed);
-  poke_at_ = ahead_ / 4;
+  poke_at_ = options_.ahead / 4;
   wake_.notify_all();
 }
 
 // The helper is woken about each quarter of the window, not for each batch: a wake-up costs more than a batch
 // does.
 void MappedLog::Poke() {
-  poke_at_ = active_->end + ahead_ / 4;
+  poke_at_ = active_->end + options_.ahead / 4;
   std::lock_guard<std::mutex> lock(mutex_);
   wake_.notify_all();
 }
@@ -97,11 +102,11 @@ void MappedLog::Help() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (!stop_) {
     if (next_ == nullptr) {
-      const std::string path = directory_ + "/" + std::to_string(made_++) + ".log";
+      const std::string path = options_.directory + "/" + std::to_string(made_++) + ".log";
       lock.unlock();
-      auto made = std::make_unique<FloorSegment>(path, segment_bytes_, mapped_);
-      if (mapped_ && ahead_ != 0) {
-        made->populated = std::min(ahead_ / 2, segment_bytes_);
+      auto made = std::make_unique<FloorSegment>(path, options_.segment_bytes, options_.mapped);
+      if (options_.mapped && options_.ahead != 0) {
+        made->populated = std::min(options_.ahead / 2, options_.segment_bytes);
         PopulateForWrite(made->map, 0, made->populated);
       }
       lock.lock();
@@ -117,9 +122,19 @@ void MappedLog::Help() {
       lock.lock();
       continue;
     }
+    if (!old_.empty()) {
+      std::unique_ptr<FloorSegment> old = std::move(old_.back());
+      old_.pop_back();
+      lock.unlock();
+      unlink(old->path.c_str());
+      old.reset();
+      lock.lock();
+      continue;
+    }
     FloorSegment* segment = populating_;
     if (segment != nullptr) {
-      const uint64_t want = std::min(written_.load(std::memory_order_relaxed) + ahead_, segment->capacity);
+      const uint64_t want =
+          std::min(written_.load(std::memory_order_relaxed) + options_.ahead, segment->capacity);
       if (segment->populated < want) {
         const uint64_t from = segment->populated;
         segment->populated = std::min(want, from + kPopulateStep);

@@ -17,6 +17,7 @@
 namespace bench {
 
 struct FloorSegment {
+  std::string path;
   int fd = -1;
   uint8_t* map = nullptr;
   uint64_t capacity = 0;
@@ -35,10 +36,17 @@ struct FloorSegment {
 /** Faults `[from, to)` in for writing; on kernels without MADV_POPULATE_WRITE by touching each page. */
 void PopulateForWrite(uint8_t* map, uint64_t from, uint64_t to);
 
+struct LogOptions {
+  std::string directory;
+  uint64_t segment_bytes = 0;
+  uint64_t ahead = 0;  // bytes before the writer that are kept faulted in; 0: every page is fresh
+  bool mapped = true;
+  uint64_t keep = 0;  // full segments that stay; older ones are removed (0: all stay)
+};
+
 class MappedLog {
  public:
-  /** `ahead`: how many bytes before the writer are kept faulted in; 0 = none, every page is fresh. */
-  MappedLog(std::string directory, uint64_t segment_bytes, uint64_t ahead, bool mapped);
+  explicit MappedLog(LogOptions options);
   ~MappedLog();
   MappedLog(const MappedLog&) = delete;
   MappedLog& operator=(const MappedLog&) = delete;
@@ -54,7 +62,7 @@ class MappedLog {
     active_->records += records;
     next_offset_ += records;
     written_.store(active_->end, std::memory_order_relaxed);
-    if (ahead_ != 0 && active_->end >= poke_at_) Poke();
+    if (options_.ahead != 0 && active_->end >= poke_at_) Poke();
   }
   uint64_t next_offset() const { return next_offset_; }
   const FloorSegment& active() const { return *active_; }
@@ -69,10 +77,7 @@ class MappedLog {
   void Poke();
   void Help();
 
-  const std::string directory_;
-  const uint64_t segment_bytes_;
-  const uint64_t ahead_;
-  const bool mapped_;
+  const LogOptions options_;
   std::vector<std::unique_ptr<FloorSegment>> segments_;
   FloorSegment* active_ = nullptr;
   uint64_t next_offset_ = 0;
@@ -85,7 +90,8 @@ class MappedLog {
   std::condition_variable wake_;
   std::unique_ptr<FloorSegment> next_;
   FloorSegment* populating_ = nullptr;
-  std::vector<FloorSegment*> full_;  // to be unmapped; they are read by their descriptors
+  std::vector<FloorSegment*> full_;                 // to be unmapped; they are read by their descriptors
+  std::vector<std::unique_ptr<FloorSegment>> old_;  // to be removed
   uint64_t made_ = 0;
   bool stop_ = false;
   std::thread helper_;

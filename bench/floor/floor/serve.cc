@@ -21,11 +21,13 @@ int RunServe(Args& args) {
   options.zero_copy = args.Choice("--fetch", "sendfile", "sendfile heap") == "sendfile";
   options.record_size = static_cast<uint64_t>(args.Number("--size", 128, 1, 8 << 20));
   options.receive_bytes = static_cast<uint64_t>(args.Number("--receive", 256 << 10, 4096, 16 << 20));
-  const std::string directory = args.Text("--dir", ".");
+  LogOptions log;
+  log.directory = args.Text("--dir", ".");
   const std::string sink_name = args.Choice("--sink", "mapped", "mapped pwrite none");
   const bool sums = args.Choice("--format", "crc32c", "crc32c plain") == "crc32c";
-  const auto segment = static_cast<uint64_t>(args.Number("--segment", 128 << 20, 1 << 20, int64_t{1} << 30));
-  const auto ahead = static_cast<uint64_t>(args.Number("--ahead", 64 << 20, 0, int64_t{1} << 30));
+  log.segment_bytes = static_cast<uint64_t>(args.Number("--segment", 128 << 20, 1 << 20, int64_t{1} << 30));
+  log.ahead = static_cast<uint64_t>(args.Number("--ahead", 64 << 20, 0, int64_t{1} << 30));
+  log.keep = static_cast<uint64_t>(args.Number("--keep", 0, 1, 1 << 20));
   args.Finish();
 
   struct sigaction action{};
@@ -36,7 +38,7 @@ int RunServe(Args& args) {
   const SinkKind kind = sink_name == "mapped"   ? SinkKind::kMapped
                         : sink_name == "pwrite" ? SinkKind::kPwrite
                                                 : SinkKind::kNone;
-  Sink sink(kind, sums, directory, segment, ahead);
+  Sink sink(kind, sums, std::move(log));
   Server server(options, &sink);
   printf("floor ready host=%s port=%u pid=%d\n", options.host.c_str(), server.port(), getpid());
   fflush(stdout);

@@ -14,11 +14,9 @@ enum class SinkKind { kNone, kMapped, kPwrite };
 
 class Sink {
  public:
-  Sink(SinkKind kind, bool sums, const std::string& directory, uint64_t segment_bytes, uint64_t ahead)
-      : kind_(kind), sums_(sums) {
-    if (kind != SinkKind::kNone) {
-      log_ = std::make_unique<MappedLog>(directory, segment_bytes, ahead, kind == SinkKind::kMapped);
-    }
+  Sink(SinkKind kind, bool sums, LogOptions options) : kind_(kind), sums_(sums) {
+    options.mapped = kind == SinkKind::kMapped;
+    if (kind != SinkKind::kNone) log_ = std::make_unique<MappedLog>(std::move(options));
   }
 
   /** Returns the base offset. The bytes are in the file after Commit(). */
