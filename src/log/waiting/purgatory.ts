@@ -211,8 +211,8 @@ export class Purgatory {
 
   /**
    * How many bytes the partitions must grow by, in all, before this fetch's condition can hold; not above 0: it holds, or
-   * something in it is final. For records it is what as many of the smallest would take: too little rather than too much, because too
-   * little means one more look, and too much a late answer.
+   * something in it is final. For records it is what as many of the smallest would take: too little rather than too much,
+   * because too little means one more look, and too much a late answer.
    */
   #lacking(fetch: WaitingFetch): number {
     const { partitions } = this.#options;
