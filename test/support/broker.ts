@@ -1,7 +1,7 @@
 // Brokers for tests: in this process, or as a real one that can be killed.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { buildSync } from "esbuild";
 import { onTestFinished } from "vitest";
@@ -135,6 +135,19 @@ export class BrokerProcess {
   /** Open descriptors. */
   handles(): number {
     return readdirSync(`/proc/${this.pid}/fd`).length;
+  }
+
+  /** Open sockets: connections and listeners. */
+  sockets(): number {
+    const dir = `/proc/${this.pid}/fd`;
+    const isSocket = (name: string): boolean => {
+      try {
+        return readlinkSync(join(dir, name)).startsWith("socket:");
+      } catch {
+        return false; // closed since
+      }
+    };
+    return readdirSync(dir).filter(isSocket).length;
   }
 
   peakRss(): number {
