@@ -258,6 +258,15 @@ describe("a plan", () => {
     await it.close();
   });
 
+  it("of a closed log brings nothing into memory any more", async () => {
+    const it = await opened();
+    await it.close();
+    await expect(it.log.load(5)).rejects.toMatchObject({ code: "CLOSED" });
+    await expect(it.append(payload(0, 10))).rejects.toMatchObject({ code: "CLOSED" });
+    await expect(it.log.force()).rejects.toMatchObject({ code: "CLOSED" });
+    await it.close();
+  });
+
   it("says whether an offset lies in the active segment", async () => {
     const it = await opened();
     expect([0, 79, 80, 100].map((offset) => it.log.isActive(offset))).toEqual([false, false, true, true]);

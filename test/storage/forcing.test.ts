@@ -81,6 +81,22 @@ describe.each(MODES)("%s", (mode) => {
     await opened.close();
   });
 
+  it("after a roll a barrier is three: the old segment, the new one, and the directory that has its name", async () => {
+    const opened = await open(tempDir(), { mode, segmentBytes: 1000 });
+    for (let number = 0; number < 7; number++) await opened.append(payload(number, 100));
+    await opened.log.force();
+    await opened.log.settled();
+    for (let number = 7; number < 12; number++) await opened.append(payload(number, 100));
+    expect(opened.log.segments()).toHaveLength(2);
+    const before = native.barrierCount();
+    await opened.log.force();
+    expect(native.barrierCount() - before).toBe(3);
+    // Beside it: the index is replaced (file, directory), and the checkpoint is written.
+    await opened.log.settled();
+    expect(native.barrierCount() - before).toBe(3 + 2 + 1);
+    await opened.close();
+  });
+
   it("what is written while a barrier runs waits for the next one", async () => {
     const opened = await open(tempDir(), { mode });
     await opened.append(payload(0, 100));

@@ -1,6 +1,6 @@
 // Room on the disk: what is kept free, what happens when there is none, and that writes go on when there is again.
 
-import { rmSync, statfsSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, rmSync, statfsSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FileSystemSpace } from "../../src/storage/disk-space.js";
@@ -192,6 +192,33 @@ describe.skipIf(reason !== undefined)(`O06 a full disk${reason === undefined ? "
       await again.close();
     },
   );
+
+  it.each(MODES)("O06 %s: retention goes on when there is no room for anything else, and makes some", async (mode) => {
+    const disk = smallDisk(24);
+    const opened = await open(join(disk, "orders-0"), { mode, segmentBytes: 2 * MiB, retentionBytes: 8 * MiB });
+    const record = payload(7, 100_000);
+    const fill = async (): Promise<number> => {
+      for (let count = 0; ; count++) {
+        try {
+          await opened.append(record);
+        } catch (cause) {
+          expect(cause).toMatchObject({ code: "LOG_FULL" });
+          return count;
+        }
+      }
+    };
+    expect(await fill()).toBeGreaterThan(100);
+    // The last block is taken by something else, so not even an index can be written.
+    const filler = openSync(join(disk, "filler"), "w");
+    expect(() => {
+      for (;;) writeSync(filler, new Uint8Array(4096));
+    }).toThrow(/ENOSPC/);
+    closeSync(filler);
+    expect(await opened.log.applyRetention()).toBeGreaterThan(3);
+    expect(await fill()).toBeGreaterThan(30);
+    expect(await opened.readAll()).toHaveLength(opened.log.logEndOffset - opened.log.logStartOffset);
+    await opened.close();
+  });
 
   it.each(MODES)(
     "O06 %s: also when the account knows nothing of it, the file system's own no is LOG_FULL and never a signal",
