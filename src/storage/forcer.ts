@@ -24,6 +24,8 @@ export class Forcer {
   readonly #lane = new Lane();
   /** Rolled and not sealed yet, in offset order. */
   readonly #retired: Segment[] = [];
+  /** Sealed by the barrier under way. Their indexes wait until it has ended: whoever waits for it waits for nothing else. */
+  readonly #justSealed: Segment[] = [];
 
   /** `sealed` is called, in offset order, when a segment is forced and cut: it may get its `.index`. */
   constructor(state: PartitionState, sealed: (segment: Segment) => void) {
@@ -134,7 +136,7 @@ export class Forcer {
     segment.writer = undefined;
     segment.allocatedBytes = writer.file.allocatedBytes();
     this.#state.deps.files.admit(segment, writer.file);
-    this.#sealed(segment);
+    this.#justSealed.push(segment);
   }
 
   #isUnforced(target: Durable): boolean {
@@ -155,5 +157,6 @@ export class Forcer {
     // Barriers in flight when another one failed do not count any more.
     if (state.poisoned !== undefined) throw state.poisoned;
     if (to.offset >= state.durable.offset) state.durable = to;
+    for (const segment of this.#justSealed.splice(0)) this.#sealed(segment);
   }
 }

@@ -90,9 +90,8 @@ describe.each(MODES)("%s", (mode) => {
     expect(opened.log.segments()).toHaveLength(2);
     const before = native.barrierCount();
     await opened.log.force();
-    expect(native.barrierCount() - before).toBe(3);
-    // Beside it: the index is replaced (file, directory), and the checkpoint is written.
     await opened.log.settled();
+    // Behind it: the index is replaced (file and directory), and the checkpoint is written.
     expect(native.barrierCount() - before).toBe(3 + 2 + 1);
     await opened.close();
   });
