@@ -14,6 +14,7 @@ import { PopulateBudget } from "../storage/populate-window.js";
 import { Catalog } from "./catalog.js";
 import { Counters } from "./counters.js";
 import { type DataDir, partitionDirectory } from "./data-dir.js";
+import { FetchWaits } from "./fetch-waits.js";
 import { forEachBounded, openPartitions } from "./open-partitions.js";
 import type { BrokerOptions, OperatorLog } from "./options.js";
 import { planTopics } from "./plan-topics.js";
@@ -23,6 +24,8 @@ import { UnacknowledgedErrors } from "./unacknowledged.js";
 
 export interface BrokerDeps {
   readonly clock: Clock;
+  /** Milliseconds on a clock that never goes back: for deadlines. */
+  readonly monotonicNow: () => number;
   readonly timers: Timers;
   readonly log: OperatorLog;
 }
@@ -45,6 +48,7 @@ export interface BrokerHealth {
 export class Broker {
   readonly counters = new Counters();
   readonly unacknowledged: UnacknowledgedErrors;
+  readonly waits: FetchWaits;
   private readonly cancels = new Set<() => void>();
   private diskFull = false;
   private closing = false;
@@ -57,6 +61,7 @@ export class Broker {
     private readonly space: FileSystemSpace,
     private readonly deps: BrokerDeps,
   ) {
+    this.waits = new FetchWaits(catalog.partitions, deps.monotonicNow, deps.timers);
     this.unacknowledged = new UnacknowledgedErrors(
       this.counters,
       deps.timers,
@@ -134,10 +139,12 @@ export class Broker {
   }
 
   private async applyRetention(): Promise<void> {
-    for (const { log, name } of this.catalog.partitions) {
+    for (const { log, name, index } of this.catalog.partitions) {
       if (log === undefined || this.closing) continue;
       try {
         await log.applyRetention();
+        // A writer knows nothing of it, and a fetch may wait for what is gone.
+        this.waits.changed(index);
       } catch (error) {
         this.deps.log.error({ kind: "retention.failed", partition: name, err: error }, `retention of ${name} failed`);
       }

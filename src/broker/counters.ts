@@ -12,8 +12,9 @@ export const Count = {
   METADATA_REQUESTS: 5,
   /** Times a fetch had to read an index page or open a file before it could be planned. */
   FETCH_LOADS: 6,
+  LIST_OFFSETS_REQUESTS: 7,
 } as const;
-const COUNTS = 7;
+const COUNTS = 8;
 
 export class Counters {
   readonly values = new Float64Array(COUNTS);

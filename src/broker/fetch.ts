@@ -9,6 +9,20 @@ import type { Partition } from "./topic.js";
 /** Planned: `plan` says what to send, maybe nothing. NEEDS_LOAD: load the offset and plan again. Otherwise an error. */
 export const NEEDS_LOAD = -1;
 
+/** The same for a reader that says under which epoch it got its position. */
+export function planFetchInEpoch(
+  partition: Partition,
+  epoch: number,
+  offset: number,
+  maxBytes: number,
+  isolation: Isolation,
+  plan: ReadPlan,
+): ErrorCode | typeof NEEDS_LOAD {
+  // Before anything else: whether the offset lies in the log or not, what the reader has read before it is not there any more.
+  if (partition.log?.truncatedAt(epoch, offset) !== undefined) return ErrorCodes.LOG_TRUNCATED;
+  return planFetch(partition, offset, maxBytes, isolation, plan);
+}
+
 /** Fills `plan`. NONE, an error, or {@link NEEDS_LOAD}. */
 export function planFetch(
   partition: Partition,

@@ -28,6 +28,8 @@ export interface BrokerOptions {
   readonly retentionCheckMs: number;
   readonly diskReserveBytes: number;
   readonly fetchMaxBytes: number;
+  /** The longest that a fetch may wait. */
+  readonly fetchMaxWaitMs: number;
   readonly queuedBytesMax: number;
   readonly populateAheadMax: number;
   readonly indexCacheBytes: number;

@@ -83,7 +83,12 @@ export async function startResolved(resolved: Resolved, log: OperatorLog): Promi
       );
     }
     ownsDataDir = false;
-    state.broker = await Broker.open(options, dataDir, { clock: systemClock, timers: systemTimers, log });
+    state.broker = await Broker.open(options, dataDir, {
+      clock: systemClock,
+      monotonicNow: () => performance.now(),
+      timers: systemTimers,
+      log,
+    });
     state.server = new Server(state.broker, serverOptions(resolved, descriptors, version), log);
     await state.server
       .listen()

@@ -12,7 +12,14 @@ export interface BrokerStatistics {
   readonly produceBytes: number;
   readonly fetchRequests: number;
   readonly fetchBytes: number;
+  /** Fetches that wait now: the next one of each connection, not those behind it. */
+  readonly fetchesWaiting: number;
+  /** Fetches that had to wait, those of them whose deadline passed, and those whose wait something else ended. */
+  readonly fetchesParked: number;
+  readonly fetchesExpired: number;
+  readonly fetchesWoken: number;
   readonly metadataRequests: number;
+  readonly listOffsetsRequests: number;
   /** Fetches that had to read an index or open a file first. */
   readonly fetchLoads: number;
   /** Requests that failed, by how. */
@@ -34,6 +41,7 @@ export interface BrokerStatistics {
 export function statisticsOf(broker: Broker, server: Server): BrokerStatistics {
   const { values, errors } = broker.counters;
   const sockets = server.counters;
+  const { purgatory } = broker.waits;
   const failed = ERROR_ROWS.filter(({ name }) => name !== "NONE").map(({ code, name }) => [name, errors[code]]);
   return {
     produceRequests: values[Count.PRODUCE_REQUESTS],
@@ -41,7 +49,12 @@ export function statisticsOf(broker: Broker, server: Server): BrokerStatistics {
     produceBytes: values[Count.PRODUCE_BYTES],
     fetchRequests: values[Count.FETCH_REQUESTS],
     fetchBytes: values[Count.FETCH_BYTES],
+    fetchesWaiting: purgatory.waiting,
+    fetchesParked: purgatory.parkedTotal,
+    fetchesExpired: purgatory.expiredTotal,
+    fetchesWoken: purgatory.wokenTotal,
     metadataRequests: values[Count.METADATA_REQUESTS],
+    listOffsetsRequests: values[Count.LIST_OFFSETS_REQUESTS],
     fetchLoads: values[Count.FETCH_LOADS],
     errors: Object.fromEntries(failed) as BrokerStatistics["errors"],
     connections: sockets[SelectorCounter.CONNECTIONS],

@@ -18,15 +18,7 @@ export const RequestKind = {
 } as const;
 export type RequestKind = (typeof RequestKind)[keyof typeof RequestKind];
 
-/** Laid down and not served yet. */
-const UNSERVED: ReadonlySet<number> = new Set([
-  RequestKind.PRODUCE_V2,
-  RequestKind.FETCH_V2,
-  RequestKind.FETCH_V3,
-  RequestKind.LIST_OFFSETS_V1,
-]);
-const SERVED = Object.values(RequestKind).filter((kind) => !UNSERVED.has(kind));
-const KINDS: ReadonlySet<number> = new Set(SERVED);
+const KINDS: ReadonlySet<number> = new Set(Object.values(RequestKind));
 
 /** Whether the first int32 of a request names a request of this broker. If not: UNSUPPORTED_VERSION. */
 export function isRequestKind(kind: number): kind is RequestKind {
@@ -43,8 +35,10 @@ export interface VersionRange {
 }
 
 /** What HELLO announces, made from {@link RequestKind}. The versions of a key have no gaps; a test holds that. */
-export const SUPPORTED_VERSIONS: readonly VersionRange[] = [...new Set(SERVED.map(apiKeyOf))].map((apiKey) => {
-  const versions = SERVED.filter((kind) => apiKeyOf(kind) === apiKey).map(apiVersionOf);
+export const SUPPORTED_VERSIONS: readonly VersionRange[] = Object.values(ApiKey).map((apiKey) => {
+  const versions = Object.values(RequestKind)
+    .filter((kind) => apiKeyOf(kind) === apiKey)
+    .map(apiVersionOf);
   return { apiKey, minVersion: Math.min(...versions), maxVersion: Math.max(...versions) };
 });
 

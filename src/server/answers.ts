@@ -1,21 +1,19 @@
 // From reply slots to bytes: what a session can answer now, in the order of its requests, up to the first one that is not
-// settled. A fetch is planned here and not when it came, so that nothing is held for one that waits behind others. It must
-// not know where the outcome of a batch comes from.
+// settled. A fetch is planned when it is the next and not when it came, so that nothing is held for one that waits behind
+// others. It must not know where the outcome of a batch comes from.
 
 import type { Broker } from "../broker/broker.js";
-import { Count } from "../broker/counters.js";
-import { NEEDS_LOAD, planFetch } from "../broker/fetch.js";
 import { describeTopics } from "../broker/metadata.js";
-import { Isolation } from "../log/waiting/isolation.js";
-import { type ErrorCode, ErrorCodes } from "../model/error-codes.js";
+import type { ErrorCode } from "../model/error-codes.js";
 import { invariant, unreachable } from "../model/invariant.js";
 import { METADATA_FLUSH_MS, PLANS_PER_FLUSH } from "../model/limits.js";
-import { FETCH_RESPONSE_HEAD_BYTES, writeFetchResponseHead } from "../protocol/fetch.js";
 import { EMPTY_RESPONSE_BYTES, LENGTH_BYTES, writeErrorResponse } from "../protocol/frame.js";
 import { encodeHelloResponse, type HelloResult } from "../protocol/hello.js";
 import { encodeMetadataResponse, type MetadataVersion } from "../protocol/metadata.js";
 import { PRODUCE_RESPONSE_BYTES, writeProduceResponse } from "../protocol/produce.js";
-import { ReadPlan } from "../storage/read-plan.js";
+import { FetchAnswers, NOT_YET } from "./fetch-answers.js";
+import { MultiFetchAnswers } from "./multi-fetch-answers.js";
+import { OffsetAnswers } from "./offset-answers.js";
 import type { ReplySender } from "./reply-sender.js";
 import { type ReplySlots, SlotState } from "./reply-slots.js";
 import { NO_SLOT, type Session } from "./session.js";
@@ -37,13 +35,17 @@ export interface AnswersOptions {
   /** Bytes that wait to be sent on a connection, and how many of them are too many for an answer of any size. */
   readonly owed: (connection: number) => number;
   readonly owedMax: number;
-  /** A read of the disk for a fetch has ended. */
+  /** A read of the disk for a request has ended. */
   readonly loaded: (slot: number, error: ErrorCode) => void;
+  /** A LIST_OFFSETS was looked up on the disk. */
+  readonly listed: (slot: number, offset: number, timestampMs: number) => void;
 }
 
 export class Answers {
-  private readonly plan = new ReadPlan();
   private readonly hello: Uint8Array;
+  private readonly fetches: FetchAnswers;
+  private readonly multiFetches: MultiFetchAnswers;
+  private readonly offsets: OffsetAnswers;
   private plans = 0;
   /** When this flush wrote its first METADATA. */
   private describingSince: number | undefined = undefined;
@@ -51,10 +53,13 @@ export class Answers {
   constructor(
     private readonly slots: ReplySlots,
     private readonly sender: ReplySender,
-    private readonly broker: Broker,
+    broker: Broker,
     private readonly options: AnswersOptions,
   ) {
     this.hello = encodeHelloResponse(0, options.hello);
+    this.fetches = new FetchAnswers(slots, sender, broker, options.loaded);
+    this.multiFetches = new MultiFetchAnswers(slots, sender, broker, options.loaded);
+    this.offsets = new OffsetAnswers(slots, sender, broker, { listed: options.listed, failed: options.loaded });
   }
 
   /** A flush begins. */
@@ -72,7 +77,7 @@ export class Answers {
     let slot = session.first;
     while (slot !== NO_SLOT) {
       const state = slots.state[slot] as SlotState;
-      if (state === SlotState.PENDING || state === SlotState.LOADING) break;
+      if (state === SlotState.PENDING || state === SlotState.LOADING || state === SlotState.WAITING) break;
       // No answer that is written in one piece is larger; reserving for the largest keeps one check for all of them.
       if (sender.reserve(connection, done, PRODUCE_RESPONSE_BYTES)) done = 0;
       if (state === SlotState.PRODUCED) {
@@ -82,17 +87,17 @@ export class Answers {
       } else if (state === SlotState.FAILED) {
         this.fail(slot, slots.error[slot] as ErrorCode);
         done++;
-      } else if (state === SlotState.FETCH) {
-        if (this.plans === PLANS_PER_FLUSH) {
+      } else if (state === SlotState.FETCH || state === SlotState.MULTI_FETCH) {
+        if (this.plans >= PLANS_PER_FLUSH) {
           outcome = AnswerOutcome.LATER;
           break;
         }
-        this.plans++;
-        done = this.fetch(connection, slot, done + 1);
-        if (slots.state[slot] === SlotState.LOADING) {
-          done--;
-          break;
-        }
+        const left = state === SlotState.FETCH ? this.fetch(session, slot, done) : this.multiFetch(session, slot, done);
+        if (left === NOT_YET) break;
+        done = left;
+      } else if (state === SlotState.LIST_OFFSETS || state === SlotState.LISTED) {
+        if (!this.offsets.answer(slot)) break;
+        done++;
       } else if (state === SlotState.METADATA) {
         if (this.options.owed(connection) > this.options.owedMax) {
           outcome = AnswerOutcome.PUT_OFF;
@@ -131,51 +136,21 @@ export class Answers {
     return now - this.describingSince < METADATA_FLUSH_MS;
   }
 
+  private fetch(session: Session, slot: number, done: number): number {
+    this.plans++;
+    return this.fetches.answer(session, slot, done);
+  }
+
+  private multiFetch(session: Session, slot: number, done: number): number {
+    const left = this.multiFetches.answer(session, slot, done);
+    this.plans += this.multiFetches.count;
+    return left;
+  }
+
   private fail(slot: number, error: ErrorCode): void {
     const { sender } = this;
     writeErrorResponse(sender.view, sender.at, this.slots.correlation[slot], error);
     sender.at += EMPTY_RESPONSE_BYTES;
-  }
-
-  /** Answers how many completed requests no row says yet: a slice ends a row, and that one says all. */
-  private fetch(connection: number, slot: number, completed: number): number {
-    const { slots, sender, plan, broker } = this;
-    const partition = broker.catalog.partitions[slots.target[slot]];
-    const maxBytes = Math.min(slots.maxBytes[slot], broker.options.fetchMaxBytes);
-    const result = planFetch(partition, slots.base[slot], maxBytes, Isolation.HIGH_WATERMARK, plan);
-    if (result === NEEDS_LOAD) {
-      this.load(slot);
-      return completed;
-    }
-    if (result !== ErrorCodes.NONE) {
-      broker.counters.fail(result);
-      this.fail(slot, result);
-      return completed;
-    }
-    const highWatermark = partition.writer?.highWatermark ?? 0;
-    writeFetchResponseHead(sender.view, sender.at, slots.correlation[slot], highWatermark, plan.bytes);
-    sender.at += FETCH_RESPONSE_HEAD_BYTES;
-    if (plan.bytes === 0) return completed;
-    broker.counters.values[Count.FETCH_BYTES] += plan.bytes;
-    invariant(plan.file !== undefined, "a plan with bytes names their file");
-    sender.endRowWithSlice(connection, completed, plan.file, plan.position, plan.bytes);
-    return 0;
-  }
-
-  /** Parks the fetch until what its plan lacked was read. Nothing is held for it: afterwards it is planned again. */
-  private load(slot: number): void {
-    const { slots, broker, options } = this;
-    const { log } = broker.catalog.partitions[slots.target[slot]];
-    invariant(log !== undefined, "a fetch is planned on a partition that is open");
-    slots.load(slot);
-    broker.counters.values[Count.FETCH_LOADS]++;
-    log.load(slots.base[slot]).then(
-      () => options.loaded(slot, ErrorCodes.NONE),
-      (cause: unknown) => {
-        broker.readFailed(log, cause);
-        options.loaded(slot, ErrorCodes.STORAGE_FAILURE);
-      },
-    );
   }
 
   private metadata(connection: number, slot: number): void {

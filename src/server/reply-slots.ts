@@ -2,12 +2,13 @@
 // chained, so a request costs no object, an idle connection costs no slot, and what completes a request later (a barrier,
 // a read of the disk) needs only the slot's number. It knows neither bytes nor sockets.
 //
-// A slot belongs to a session from `add` to `take`. When its connection goes away while something is still under way for
+// A slot belongs to a session from `add` to `release`. When its connection goes away while something is still under way for
 // it, it is orphaned: the outcome finds that nobody waits and frees it. A number is therefore never reused too early.
 
 import type { Topic } from "../broker/topic.js";
 import { type ErrorCode, ErrorCodes } from "../model/error-codes.js";
 import { invariant } from "../model/invariant.js";
+import type { KeptFetches } from "./kept-fetches.js";
 import { NO_SLOT, type Session } from "./session.js";
 
 export const SlotState = {
@@ -20,17 +21,25 @@ export const SlotState = {
   FAILED: 3,
   /** FETCH: planned when it is the connection's next, so that nothing is held for it meanwhile. */
   FETCH: 4,
-  /** FETCH that is the next, and waits for the disk. */
+  /** A request that is the next, and waits for the disk. Afterwards it is again what it was. */
   LOADING: 5,
   METADATA: 6,
   HELLO: 7,
+  /** FETCH of several partitions: as FETCH. */
+  MULTI_FETCH: 8,
+  /** FETCH of either kind that is the next, and waits for records. Afterwards it is again what it was. */
+  WAITING: 9,
+  /** LIST_OFFSETS: looked up when it is the connection's next. */
+  LIST_OFFSETS: 10,
+  /** LIST_OFFSETS: `base` and `end`, its offset and its time, are known. */
+  LISTED: 11,
 } as const;
 export type SlotState = (typeof SlotState)[keyof typeof SlotState];
 
 const ORPHAN = -1;
 const INITIAL_SLOTS = 1024;
 /** What a slot takes in the columns below. */
-const SLOT_BYTES = 2 + 5 * 4 + 2 * 8;
+const SLOT_BYTES = 4 + 6 * 4 + 3 * 8;
 
 export class ReplySlots {
   state = new Uint8Array(INITIAL_SLOTS);
@@ -39,28 +48,38 @@ export class ReplySlots {
   correlation = new Int32Array(INITIAL_SLOTS);
   /** Behind it in its session's list, or in the list of free slots. */
   next = new Int32Array(INITIAL_SLOTS);
-  /** PRODUCED: the batch's first offset. FETCH: the offset asked for. */
+  /** PRODUCED: the batch's first offset. FETCH: the offset asked for. LIST_OFFSETS: the time asked for. */
   base = new Float64Array(INITIAL_SLOTS);
   /** PRODUCED: the log's end. */
   end = new Float64Array(INITIAL_SLOTS);
-  /** FETCH: the partition's place in the catalog. METADATA: the version of the request. */
+  /** FETCH, LIST_OFFSETS: the partition's place in the catalog. METADATA: the version of the request. */
   target = new Int32Array(INITIAL_SLOTS);
-  /** FETCH: the most bytes to answer. */
+  /** FETCH: the most bytes to answer, and how many of them are worth waiting for. */
   maxBytes = new Int32Array(INITIAL_SLOTS);
+  minBytes = new Int32Array(INITIAL_SLOTS);
+  /** FETCH, MULTI_FETCH: until when it may wait; 0: it does not, or not any more. */
+  deadline = new Float64Array(INITIAL_SLOTS);
+  /** LOADING, WAITING: the state before. MULTI_FETCH in any state: itself, so that what was kept for it is found. */
+  before = new Uint8Array(INITIAL_SLOTS);
+  /** How often the disk was read for it, 255 at most. */
+  loads = new Uint8Array(INITIAL_SLOTS);
   /** METADATA: the topics that were asked for. Rare, so it is no column. */
   readonly asked = new Map<number, readonly Topic[]>();
+  /** MULTI_FETCH: what was asked. */
+  readonly kept: KeptFetches;
   /** Requests that somebody else will settle: a writer, a read of the disk. */
   underWay = 0;
   private used = 0;
   private free = 0;
 
-  constructor() {
+  constructor(kept: KeptFetches) {
+    this.kept = kept;
     this.chainFree(0);
   }
 
   /** Memory of slots in use. It counts as queued, or ten thousand connections that only ask could hold what they like. */
   get heldBytes(): number {
-    return this.used * SLOT_BYTES;
+    return this.used * SLOT_BYTES + this.kept.bytes;
   }
 
   /** A slot behind the session's last one. */
@@ -84,6 +103,14 @@ export class ReplySlots {
     this.error[this.add(session, correlation, SlotState.FAILED)] = error;
   }
 
+  /** A fetch of several partitions, with the bytes in which it came. */
+  addMultiFetch(session: Session, correlation: number, request: Uint8Array, partitions: number): number {
+    const slot = this.add(session, correlation, SlotState.MULTI_FETCH);
+    this.before[slot] = SlotState.MULTI_FETCH;
+    this.kept.keep(slot, session, request, partitions);
+    return slot;
+  }
+
   /** How a PRODUCE ended. Answers the connection that waits for it, or a negative number when it is gone. */
   settle(slot: number, error: ErrorCode, baseOffset: number, logEndOffset: number): number {
     invariant(this.state[slot] === SlotState.PENDING, "a batch is settled once");
@@ -102,21 +129,23 @@ export class ReplySlots {
     return connection;
   }
 
-  /** A FETCH waits for a read of the disk. */
+  /** A request waits for a read of the disk. */
   load(slot: number): void {
+    this.before[slot] = this.state[slot];
     this.state[slot] = SlotState.LOADING;
+    if (this.loads[slot] < 255) this.loads[slot]++;
     this.underWay++;
   }
 
-  /** The disk was read for a FETCH: it is planned again, or has failed. Answers as {@link settle} does. */
+  /** The disk was read for a request: it is planned again, or has failed. Answers as {@link settle} does. */
   loaded(slot: number, error: ErrorCode): number {
-    invariant(this.state[slot] === SlotState.LOADING, "a fetch is read in once at a time");
+    invariant(this.state[slot] === SlotState.LOADING, "a request is read in once at a time");
     this.underWay--;
     const connection = this.connection[slot];
     if (connection === ORPHAN) {
       this.release(slot);
     } else if (error === ErrorCodes.NONE) {
-      this.state[slot] = SlotState.FETCH;
+      this.state[slot] = this.before[slot];
     } else {
       this.state[slot] = SlotState.FAILED;
       this.error[slot] = error;
@@ -124,8 +153,36 @@ export class ReplySlots {
     return connection;
   }
 
+  /** A LIST_OFFSETS that was looked up on the disk. Answers as {@link settle} does. */
+  listed(slot: number, offset: number, timestampMs: number): number {
+    const connection = this.loaded(slot, ErrorCodes.NONE);
+    if (connection !== ORPHAN) {
+      this.state[slot] = SlotState.LISTED;
+      this.base[slot] = offset;
+      this.end[slot] = timestampMs;
+    }
+    return connection;
+  }
+
+  /** A FETCH waits for records. */
+  park(slot: number): void {
+    this.before[slot] = this.state[slot];
+    this.state[slot] = SlotState.WAITING;
+  }
+
+  /** Its wait is over, however it ended: it is planned again, and waits no more. Answers its connection. */
+  woken(slot: number): number {
+    invariant(this.state[slot] === SlotState.WAITING, "a wait ends once");
+    this.state[slot] = this.before[slot];
+    this.deadline[slot] = 0;
+    return this.connection[slot];
+  }
+
   /** Frees a slot that was answered. Its session's list must not name it any more. */
   release(slot: number): void {
+    if (this.before[slot] === SlotState.MULTI_FETCH) this.kept.drop(slot);
+    this.before[slot] = SlotState.FREE;
+    this.loads[slot] = 0;
     this.state[slot] = SlotState.FREE;
     this.next[slot] = this.free;
     this.free = slot;
@@ -171,6 +228,10 @@ export class ReplySlots {
     this.end = larger(Float64Array, this.end);
     this.target = larger(Int32Array, this.target);
     this.maxBytes = larger(Int32Array, this.maxBytes);
+    this.minBytes = larger(Int32Array, this.minBytes);
+    this.deadline = larger(Float64Array, this.deadline);
+    this.before = larger(Uint8Array, this.before);
+    this.loads = larger(Uint8Array, this.loads);
     this.chainFree(from);
   }
 }

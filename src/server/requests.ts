@@ -1,7 +1,8 @@
 // From a frame to a reply slot: decodes one request, checks that what it names is there, and hands a batch to its
 // partition's writer or leaves a slot that is answered when it is its connection's next. Nothing is sent from here.
 //
-// It runs once for each request of a busy broker: no object, no closure, no string and no native call on its way.
+// It runs once for each request of a busy broker: no object, no closure, no string and no native call on the way of a
+// PRODUCE or of a FETCH of one partition.
 
 import type { Broker } from "../broker/broker.js";
 import { type Catalog, isNameOf } from "../broker/catalog.js";
@@ -12,16 +13,15 @@ import { AckPolicy } from "../model/ack-policy.js";
 import { type ErrorCode, ErrorCodes } from "../model/error-codes.js";
 import { unreachable } from "../model/invariant.js";
 import { isRequestKind, RequestKind } from "../protocol/api-keys.js";
-import { decodeFetch, FetchHeader } from "../protocol/fetch.js";
+import { decodeFetch, decodeFetchV2, FetchHeader } from "../protocol/fetch.js";
+import { decodeMultiFetch, MultiFetchHeader } from "../protocol/fetch-multi.js";
 import { correlationIdAt, REQUEST_HEADER_BYTES, requestKindAt } from "../protocol/frame.js";
 import { decodeHello } from "../protocol/hello.js";
+import { decodeListOffsets, ListOffsetsHeader } from "../protocol/list-offsets.js";
 import { decodeMetadata, MetadataRequest, type MetadataVersion } from "../protocol/metadata.js";
-import { decodeProduce, ProduceHeader } from "../protocol/produce.js";
+import { decodeProduce, decodeProduceV2, ProduceHeader } from "../protocol/produce.js";
 import { type ReplySlots, SlotState } from "./reply-slots.js";
 import type { Session } from "./session.js";
-
-/** No particular base offset is asked for. */
-const ANY_OFFSET = -1;
 
 export class Requests {
   /** From here on every request that parses is answered SHUTTING_DOWN. */
@@ -32,12 +32,14 @@ export class Requests {
   private readonly unacknowledged: AppendListener;
   private readonly produceHeader = new ProduceHeader();
   private readonly fetchHeader = new FetchHeader();
+  private readonly multiFetchHeader = new MultiFetchHeader();
+  private readonly listOffsetsHeader = new ListOffsetsHeader();
   private readonly metadataRequest = new MetadataRequest();
 
   constructor(
     private readonly arena: Uint8Array,
     private readonly slots: ReplySlots,
-    broker: Broker,
+    private readonly broker: Broker,
     /** Hears how batches ended that somebody waits for; the token is the slot. */
     private readonly acknowledged: AppendListener,
   ) {
@@ -59,7 +61,7 @@ export class Requests {
     const end = from + length;
     let error: ErrorCode = ErrorCodes.UNSUPPORTED_VERSION;
     // Asked first because it comes most often; the look-up of all kinds costs as much as decoding it.
-    if (kind === RequestKind.PRODUCE_V1) error = this.produce(session, correlation, body, end);
+    if (kind === RequestKind.PRODUCE_V1) error = this.produceV1(session, correlation, body, end);
     else if (isRequestKind(kind)) error = this.carryOut(session, kind, correlation, body, end);
     if (error !== ErrorCodes.NONE) this.refuse(session, correlation, error);
   }
@@ -68,30 +70,38 @@ export class Requests {
   private carryOut(session: Session, kind: RequestKind, correlation: number, body: number, end: number): ErrorCode {
     switch (kind) {
       case RequestKind.PRODUCE_V1:
-        return this.produce(session, correlation, body, end);
+        return this.produceV1(session, correlation, body, end);
       case RequestKind.PRODUCE_V2:
-      case RequestKind.FETCH_V2:
-      case RequestKind.FETCH_V3:
-      case RequestKind.LIST_OFFSETS_V1:
-        return ErrorCodes.UNSUPPORTED_VERSION;
+        return this.produce(session, correlation, decodeProduceV2(this.view, body, end, this.produceHeader));
       case RequestKind.FETCH_V1:
-        return this.fetch(session, correlation, body, end);
+        return this.fetch(session, correlation, decodeFetch(this.view, body, end, this.fetchHeader));
+      case RequestKind.FETCH_V2:
+        return this.fetch(session, correlation, decodeFetchV2(this.view, body, end, this.fetchHeader));
+      case RequestKind.FETCH_V3:
+        return this.multiFetch(session, correlation, body, end);
       case RequestKind.METADATA_V1:
         return this.metadata(session, correlation, body, end, 1);
       case RequestKind.METADATA_V2:
         return this.metadata(session, correlation, body, end, 2);
       case RequestKind.HELLO_V1:
         return this.hello(session, correlation, body, end);
+      case RequestKind.LIST_OFFSETS_V1:
+        return this.listOffsets(session, correlation, body, end);
       default:
         return unreachable(kind, "every kind of request is carried out");
     }
   }
 
-  private produce(session: Session, correlation: number, body: number, end: number): ErrorCode {
+  private produceV1(session: Session, correlation: number, body: number, end: number): ErrorCode {
+    return this.produce(session, correlation, decodeProduce(this.view, body, end, this.produceHeader));
+  }
+
+  /** `decoded`: what the decoder said, which has filled the header. */
+  private produce(session: Session, correlation: number, decoded: ErrorCode): ErrorCode {
     const header = this.produceHeader;
     const values = this.counters.values;
     values[Count.PRODUCE_REQUESTS]++;
-    let error: ErrorCode = decodeProduce(this.view, body, end, header);
+    let error = decoded;
     let partition: Partition | undefined;
     if (error === ErrorCodes.NONE) {
       partition = this.partitionAt(session, header.topicFrom, header.topicBytes, header.partition);
@@ -116,18 +126,17 @@ export class Requests {
       header.regionBytes,
       header.records,
       header.ack as AckPolicy,
-      ANY_OFFSET,
+      header.expectedOffset,
       silent ? this.unacknowledged : this.acknowledged,
       silent ? partition.index : this.slots.add(session, correlation, SlotState.PENDING),
     );
     return ErrorCodes.NONE;
   }
 
-  private fetch(session: Session, correlation: number, body: number, end: number): ErrorCode {
+  private fetch(session: Session, correlation: number, decoded: ErrorCode): ErrorCode {
     const header = this.fetchHeader;
     this.counters.values[Count.FETCH_REQUESTS]++;
-    const error = decodeFetch(this.view, body, end, header);
-    if (error !== ErrorCodes.NONE) return error;
+    if (decoded !== ErrorCodes.NONE) return decoded;
     if (this.stopping) return ErrorCodes.SHUTTING_DOWN;
     const partition = this.partitionAt(session, header.topicFrom, header.topicBytes, header.partition);
     if (partition === undefined) return ErrorCodes.UNKNOWN_TOPIC_OR_PARTITION;
@@ -136,6 +145,42 @@ export class Requests {
     slots.target[slot] = partition.index;
     slots.base[slot] = header.fetchOffset;
     slots.maxBytes[slot] = header.maxBytes;
+    slots.minBytes[slot] = header.minBytes;
+    slots.deadline[slot] = this.deadline(header.maxWaitMillis);
+    return ErrorCodes.NONE;
+  }
+
+  private multiFetch(session: Session, correlation: number, body: number, end: number): ErrorCode {
+    const header = this.multiFetchHeader;
+    this.counters.values[Count.FETCH_REQUESTS]++;
+    const error = decodeMultiFetch(this.view, body, end, header);
+    if (error !== ErrorCodes.NONE) return error;
+    if (this.stopping) return ErrorCodes.SHUTTING_DOWN;
+    const slots = this.slots;
+    const admission = slots.kept.admit(session, end - body, header.count);
+    if (admission !== ErrorCodes.NONE) return admission;
+    const slot = slots.addMultiFetch(session, correlation, this.arena.slice(body, end), header.count);
+    slots.deadline[slot] = this.deadline(header.maxWaitMillis);
+    return ErrorCodes.NONE;
+  }
+
+  /** Counted from the arrival, and fixed before the first wait. 0: it does not wait. */
+  private deadline(maxWaitMillis: number): number {
+    if (maxWaitMillis === 0) return 0;
+    return this.broker.waits.now() + Math.min(maxWaitMillis, this.broker.options.fetchMaxWaitMs);
+  }
+
+  private listOffsets(session: Session, correlation: number, body: number, end: number): ErrorCode {
+    const header = this.listOffsetsHeader;
+    this.counters.values[Count.LIST_OFFSETS_REQUESTS]++;
+    const error = decodeListOffsets(this.view, body, end, header);
+    if (error !== ErrorCodes.NONE) return error;
+    if (this.stopping) return ErrorCodes.SHUTTING_DOWN;
+    const partition = this.partitionAt(session, header.topicFrom, header.topicBytes, header.partition);
+    if (partition === undefined) return ErrorCodes.UNKNOWN_TOPIC_OR_PARTITION;
+    const slot = this.slots.add(session, correlation, SlotState.LIST_OFFSETS);
+    this.slots.target[slot] = partition.index;
+    this.slots.base[slot] = header.timestampMs;
     return ErrorCodes.NONE;
   }
 

@@ -8,12 +8,13 @@ import { setTimeout } from "node:timers/promises";
 import type { Broker } from "../broker/broker.js";
 import type { OperatorLog } from "../broker/options.js";
 import type { AppendListener } from "../log/append-listener.js";
+import type { WaitingFetch } from "../log/waiting/waiting-fetch.js";
 import { systemTimers } from "../model/clock.js";
 import { type ErrorCode, ErrorCodes } from "../model/error-codes.js";
+import { invariant } from "../model/invariant.js";
 import {
   ARENA_TURN_BYTES,
   CONNECTION_EVENTS,
-  FETCH_WAIT_MS_MAX,
   FRAME_ROWS,
   PUT_OFF_MS,
   STOP_LINGER_MS,
@@ -32,6 +33,7 @@ import {
 import { SUPPORTED_VERSIONS } from "../protocol/api-keys.js";
 import { LENGTH_BYTES } from "../protocol/frame.js";
 import { AnswerOutcome, Answers } from "./answers.js";
+import { KeptFetches } from "./kept-fetches.js";
 import type { ServerOptions } from "./options.js";
 import { ReplySender } from "./reply-sender.js";
 import { ReplySlots } from "./reply-slots.js";
@@ -45,7 +47,7 @@ const SWEEP_MS = 1_000;
 export class Server implements AppendListener {
   readonly counters = new Float64Array(SELECTOR_COUNTERS);
   private readonly selector: NativeSelector;
-  private readonly slots = new ReplySlots();
+  private readonly slots: ReplySlots;
   private readonly sender = new ReplySender();
   private readonly requests: Requests;
   private readonly answers: Answers;
@@ -66,18 +68,21 @@ export class Server implements AppendListener {
     private readonly log: OperatorLog,
   ) {
     const arena = new Uint8Array(options.maxFrameBytes + LENGTH_BYTES + ARENA_TURN_BYTES);
+    // Half of what may be queued, so that waiting readers alone never keep the producers from being read that end their waits.
+    this.slots = new ReplySlots(new KeptFetches(options.connectionQueuedBytesMax, options.queuedBytesMax / 2));
     this.requests = new Requests(arena, this.slots, broker, this);
     this.answers = new Answers(this.slots, this.sender, broker, {
       hello: {
         brokerName: options.brokerName,
         brokerVersion: options.brokerVersion,
         maxFrameBytes: options.maxFrameBytes,
-        maxFetchWaitMillis: FETCH_WAIT_MS_MAX,
+        maxFetchWaitMillis: broker.options.fetchMaxWaitMs,
         versions: SUPPORTED_VERSIONS,
       },
       owed: (connection) => this.selector.queuedBytes(connection),
       owedMax: options.connectionQueuedBytesMax,
       loaded: (slot, error) => this.settled(this.slots.loaded(slot, error)),
+      listed: (slot, offset, timestampMs) => this.settled(this.slots.listed(slot, offset, timestampMs)),
     });
     this.selector = new native.Selector(
       {
@@ -104,6 +109,11 @@ export class Server implements AppendListener {
     );
     this.sender.attach(this.selector);
     broker.scheduler.onWork = () => this.soon();
+    broker.waits.onWork = () => {
+      // A turn wakes at its end in any case.
+      if (!this.inTurn) this.soon();
+    };
+    broker.waits.onCompleted = (fetch) => this.waited(fetch);
   }
 
   get port(): number {
@@ -125,6 +135,9 @@ export class Server implements AppendListener {
   async stop(): Promise<void> {
     this.selector.stopListening();
     this.requests.stopping = true;
+    // Answered before anything is forced: a reader is not kept by a disk that takes its time.
+    this.broker.waits.purgatory.releaseAll();
+    this.lateTurn();
     await this.broker.drain();
     // What the barriers settled is answered here at the latest: `finish` sends what is queued and reads nothing more.
     await this.allAnswered();
@@ -144,6 +157,15 @@ export class Server implements AppendListener {
   appended(slot: number, error: ErrorCode, baseOffset: number, logEndOffset: number): void {
     if (error !== ErrorCodes.NONE) this.broker.counters.fail(error);
     this.settled(this.slots.settle(slot, error, baseOffset, logEndOffset));
+  }
+
+  /** The wait of a fetch is over; the token is its slot. */
+  private waited({ token }: WaitingFetch): void {
+    const connection = this.slots.woken(token);
+    const session = this.sessions[connection & SLOT_MASK];
+    invariant(session?.connection === connection, "who is gone does not wait");
+    session.waiting = undefined;
+    this.settled(connection);
   }
 
   /** A request of this connection (negative: it is gone) may be answered now. */
@@ -193,9 +215,11 @@ export class Server implements AppendListener {
 
   private finishTurn(): void {
     this.broker.scheduler.run();
+    // After all that was written, so that it is planned once for all of it.
+    const moreToWake = this.broker.waits.wake();
     this.flush();
     this.inTurn = false;
-    if (this.dirty.length > 0) this.soon();
+    if (this.dirty.length > 0 || moreToWake) this.soon();
   }
 
   private flush(): void {
@@ -249,6 +273,7 @@ export class Server implements AppendListener {
     const session = this.sessions[connection & SLOT_MASK];
     if (session === undefined || session.connection !== connection) return;
     this.sessions[connection & SLOT_MASK] = undefined;
+    if (session.waiting !== undefined) this.broker.waits.purgatory.cancel(session.waiting);
     this.slots.abandon(session);
   }
 
@@ -268,6 +293,6 @@ export class Server implements AppendListener {
     do {
       await new Promise((resolve) => setImmediate(resolve));
       this.lateTurn();
-    } while (this.slots.underWay > 0);
+    } while (this.slots.underWay > 0 || this.dirty.length > 0);
   }
 }

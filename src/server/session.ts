@@ -2,6 +2,7 @@
 // with each request and goes with its answer.
 
 import type { Topic } from "../broker/topic.js";
+import type { WaitingFetch } from "../log/waiting/waiting-fetch.js";
 
 /** The end of a list of reply slots. */
 export const NO_SLOT = -1;
@@ -14,6 +15,10 @@ export class Session {
   completed = 0;
   /** Stands in the server's list of sessions that may have something to send. */
   dirty = false;
+  /** What fetches of several partitions take that are kept for it. */
+  keptBytes = 0;
+  /** Its next request is this fetch. There is never a second one: those behind it are planned when it is answered. */
+  waiting: WaitingFetch | undefined = undefined;
   /** A timer will look at it again. */
   putOff = false;
   /** The topic of the last request: mostly also that of the next. */

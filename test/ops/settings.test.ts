@@ -114,7 +114,6 @@ describe("O01 what is not understood is a refusal that names key, value, what it
       { file: "segment.byts = 1" },
       /^segment\.byts: no such setting \(.*millrace\.toml\); did you mean segment\.bytes\?$/,
     ],
-    ["a key whose behaviour is not there", { file: "fetch.max.wait.ms = 1" }, /^fetch\.max\.wait\.ms: no such setting/],
     [
       "an unknown key of a topic",
       { file: "[topics.a]\npartitions = 1\nvisibilty = 'durable'" },

@@ -384,7 +384,13 @@ describe("METADATA and HELLO", () => {
     expect([fields.string(), fields.string()]).toEqual(["millrace", broker.version]);
     expect([fields.int32(), fields.int32()]).toEqual([1024 * 1024, 60_000]);
     const versions = Array.from({ length: fields.int32() }, () => [fields.int16(), fields.int16(), fields.int16()]);
-    expect(versions.map(([key]) => key)).toEqual([1, 2, 3, 4]);
+    expect(versions).toEqual([
+      [1, 1, 2],
+      [2, 1, 3],
+      [3, 1, 2],
+      [4, 1, 1],
+      [5, 1, 1],
+    ]);
     expect(fields.left).toBe(0);
   });
 });

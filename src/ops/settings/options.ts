@@ -31,6 +31,7 @@ export function brokerOptions(resolved: Resolved, descriptors: DescriptorPlan): 
     retentionCheckMs: settings["retention.check.ms"],
     diskReserveBytes: settings["disk.reserve.bytes"],
     fetchMaxBytes: settings["fetch.max.bytes"],
+    fetchMaxWaitMs: settings["fetch.max.wait.ms"],
     queuedBytesMax: settings["queued.bytes.max"],
     populateAheadMax: settings["populate.ahead.max"],
     indexCacheBytes: settings["index.cache.bytes"],

@@ -82,6 +82,11 @@ export const settingsTable = {
   "retention.check.ms": row(duration(10, DAY), "30s", "how often retention is applied"),
   "disk.reserve.bytes": row(size(0, 1024 * TiB), "256MiB", "kept free on the disk; below it produces get LOG_FULL"),
   "fetch.mode": row(choice("ZERO_COPY", "HEAP"), "ZERO_COPY", "how records leave: sendfile, or read and write"),
+  "fetch.max.wait.ms": row(
+    duration(0, HOUR),
+    "60s",
+    "the longest that a fetch waits for records; a longer wish is cut",
+  ),
   "fetch.max.bytes": row(size(KiB, GiB), "64MiB", "the most that one fetch answers"),
   "max.frame.bytes": row(size(KiB, 256 * MiB), "8MiB", "the largest request"),
   "connections.max": row(integer(1, 1_000_000), "10000", "at the bound the listener pauses"),

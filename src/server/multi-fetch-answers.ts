@@ -1,0 +1,233 @@
+// Answers a FETCH of several partitions that is its connection's next: all of them planned first, because the answer begins
+// with its length, then written in the order of the request, heads from the arena and payloads as file slices. Nothing is
+// held for one that waits but the bytes in which it came.
+
+import type { Broker } from "../broker/broker.js";
+import { Count } from "../broker/counters.js";
+import { NEEDS_LOAD, planFetchInEpoch } from "../broker/fetch.js";
+import type { Partition } from "../broker/topic.js";
+import { type Isolation, isolationOf } from "../log/waiting/isolation.js";
+import { WaitingFetch, WaitPart } from "../log/waiting/waiting-fetch.js";
+import { type ErrorCode, ErrorCodes } from "../model/error-codes.js";
+import { invariant } from "../model/invariant.js";
+import { FETCH_LOADS_AT_ONCE, FETCH_LOADS_MAX, FETCH_PARTITIONS_MAX } from "../model/limits.js";
+import type { NativeFile } from "../native/binding.js";
+import {
+  decodeMultiFetch,
+  MULTI_FETCH_RESPONSE_HEAD_BYTES,
+  MultiFetchHeader,
+  MultiFetchPart,
+  multiFetchPartHeadBytes,
+  UNKNOWN,
+  writeMultiFetchPartHead,
+  writeMultiFetchResponseHead,
+} from "../protocol/fetch-multi.js";
+import { ReadPlan } from "../storage/read-plan.js";
+import { NOT_YET } from "./fetch-answers.js";
+import type { KeptFetch } from "./kept-fetches.js";
+import type { ReplySender } from "./reply-sender.js";
+import type { ReplySlots } from "./reply-slots.js";
+import type { Session } from "./session.js";
+
+export class MultiFetchAnswers {
+  private readonly header = new MultiFetchHeader();
+  private readonly plan = new ReadPlan();
+  private readonly part = new MultiFetchPart();
+  /** What was planned, by place in the request. Good until the answer is written, in the same step. */
+  private readonly partitions: (Partition | undefined)[] = [];
+  private readonly errors = new Uint8Array(FETCH_PARTITIONS_MAX);
+  private readonly files: (NativeFile | undefined)[] = [];
+  private readonly positions = new Int32Array(FETCH_PARTITIONS_MAX);
+  private readonly bytes = new Int32Array(FETCH_PARTITIONS_MAX);
+  private payloadBytes = 0;
+  private failed = 0;
+  /** Places in the request of what must be read from the disk before it can be planned. */
+  private readonly cold: number[] = [];
+
+  constructor(
+    private readonly slots: ReplySlots,
+    private readonly sender: ReplySender,
+    private readonly broker: Broker,
+    /** Reads of the disk have ended. */
+    private readonly loaded: (slot: number, error: ErrorCode) => void,
+  ) {}
+
+  /** As {@link FetchAnswers.answer}. */
+  answer(session: Session, slot: number, done: number): number {
+    const { slots, header } = this;
+    const kept = slots.kept.get(slot);
+    invariant(kept !== undefined, "a fetch of several partitions is kept until it is answered");
+    const { request } = kept;
+    const view = new DataView(request.buffer, request.byteOffset, request.length);
+    const error = decodeMultiFetch(view, 0, request.length, header);
+    invariant(error === ErrorCodes.NONE, "what is kept did parse when it came");
+    this.resolve(request);
+    const isolation = isolationOf(header.replicaId);
+    this.planAll(isolation, kept);
+    // What must be read from the disk first has something to bring. Once others bring something, it may be the next time's:
+    // waiting for all of them, partitions could push each other out of the caches for ever.
+    if (this.cold.length > 0 && this.mayLoad(slot)) {
+      this.load(slot, kept, this.cold);
+      return NOT_YET;
+    }
+    if (slots.deadline[slot] > 0 && this.waits(session, slot, kept, isolation)) return NOT_YET;
+    const left = this.write(session.connection, slot, request, done);
+    this.letGo();
+    return left;
+  }
+
+  /** How many partitions the last answer was about: what it cost. */
+  get count(): number {
+    return this.header.count;
+  }
+
+  private resolve(request: Uint8Array): void {
+    const { header, partitions } = this;
+    const { catalog } = this.broker;
+    for (let i = 0; i < header.count; i++) {
+      const topic = catalog.find(request, header.topicFrom[i], header.topicBytes[i]);
+      const id = header.partition[i];
+      partitions[i] = topic !== undefined && id < topic.partitions.length ? topic.partitions[id] : undefined;
+    }
+  }
+
+  private planAll(isolation: Isolation, kept: KeptFetch): void {
+    const { header, partitions, plan, cold } = this;
+    const { fetchMaxBytes } = this.broker.options;
+    let rest = Math.min(header.maxBytes, fetchMaxBytes);
+    this.payloadBytes = 0;
+    this.failed = 0;
+    cold.length = 0;
+    for (let i = 0; i < header.count; i++) {
+      this.bytes[i] = 0;
+      this.errors[i] = ErrorCodes.NONE;
+      const partition = partitions[i];
+      if (partition === undefined) {
+        this.fail(i, ErrorCodes.UNKNOWN_TOPIC_OR_PARTITION);
+        continue;
+      }
+      const maxBytes = Math.min(header.partitionMaxBytes[i], fetchMaxBytes);
+      const result = planFetchInEpoch(partition, header.epoch[i], header.fetchOffset[i], maxBytes, isolation, plan);
+      if (result === NEEDS_LOAD) {
+        if (kept.unreadable?.has(partition.index)) this.fail(i, ErrorCodes.STORAGE_FAILURE);
+        else cold.push(i);
+      } else if (result !== ErrorCodes.NONE) {
+        this.fail(i, result);
+      } else if (plan.bytes > 0 && (plan.bytes <= rest || this.payloadBytes === 0)) {
+        // The first that has any is not cut to what the whole may have: a record that never fits shows at its own bound.
+        this.bytes[i] = plan.bytes;
+        this.files[i] = plan.file;
+        this.positions[i] = plan.position;
+        this.payloadBytes += plan.bytes;
+        rest -= plan.bytes;
+      }
+    }
+  }
+
+  private fail(place: number, error: ErrorCode): void {
+    this.errors[place] = error;
+    this.failed++;
+  }
+
+  private mayLoad(slot: number): boolean {
+    const loads = this.slots.loads[slot];
+    return loads === 0 || (this.payloadBytes === 0 && loads < FETCH_LOADS_MAX);
+  }
+
+  /** Parks the fetch, unless it may not wait. In the same step in which it was planned: no record can come in between. */
+  private waits(session: Session, slot: number, kept: KeptFetch, isolation: Isolation): boolean {
+    const { header, slots } = this;
+    const { purgatory, partitions, now } = this.broker.waits;
+    const enough = this.payloadBytes >= Math.max(1, header.minBytes) && header.minRecords <= 1;
+    const deadline = slots.deadline[slot];
+    if (this.failed > 0 || this.cold.length > 0 || enough || deadline <= now()) return false;
+    const maxBytes = Math.min(header.maxBytes, this.broker.options.fetchMaxBytes);
+    const fetch = new WaitingFetch(slot, header.minBytes, header.minRecords, maxBytes, deadline);
+    const unlocated: number[] = [];
+    fetch.parts = Array.from({ length: header.count }, (_, i) => {
+      const { index } = this.partitions[i] as Partition;
+      const partMaxBytes = Math.min(header.partitionMaxBytes[i], this.broker.options.fetchMaxBytes);
+      const part = new WaitPart(fetch, index, isolation, header.epoch[i], header.fetchOffset[i], partMaxBytes);
+      if (!partitions.locate(part)) unlocated.push(i);
+      return part;
+    });
+    if (unlocated.length > 0) {
+      if (slots.loads[slot] >= FETCH_LOADS_MAX) return false;
+      this.load(slot, kept, unlocated);
+      return true;
+    }
+    if (!purgatory.park(fetch)) return false;
+    slots.park(slot);
+    session.waiting = fetch;
+    return true;
+  }
+
+  /** Reads the disk for some of these places. Afterwards the whole fetch is planned again. */
+  private load(slot: number, kept: KeptFetch, places: readonly number[]): void {
+    const { broker, header, slots } = this;
+    slots.load(slot);
+    const loads = places.slice(0, FETCH_LOADS_AT_ONCE).map(async (place) => {
+      const { log, index } = this.partitions[place] as Partition;
+      invariant(log !== undefined, "a fetch is planned on a partition that is open");
+      broker.counters.values[Count.FETCH_LOADS]++;
+      try {
+        await log.load(header.fetchOffset[place]);
+      } catch (cause) {
+        broker.readFailed(log, cause);
+        kept.unreadable ??= new Set();
+        kept.unreadable.add(index);
+      }
+    });
+    void Promise.all(loads).then(() => this.loaded(slot, ErrorCodes.NONE));
+  }
+
+  private write(connection: number, slot: number, request: Uint8Array, done: number): number {
+    const { header, sender, part, slots, broker } = this;
+    let unreported = done;
+    let partsBytes = this.payloadBytes;
+    for (let i = 0; i < header.count; i++) partsBytes += multiFetchPartHeadBytes(header.topicBytes[i]);
+    if (sender.reserve(connection, unreported, MULTI_FETCH_RESPONSE_HEAD_BYTES)) unreported = 0;
+    writeMultiFetchResponseHead(sender.view, sender.at, slots.correlation[slot], header.count, partsBytes);
+    sender.at += MULTI_FETCH_RESPONSE_HEAD_BYTES;
+    for (let i = 0; i < header.count; i++) {
+      const topicFrom = header.topicFrom[i];
+      const topic = request.subarray(topicFrom, topicFrom + header.topicBytes[i]);
+      if (sender.reserve(connection, unreported, multiFetchPartHeadBytes(topic.length))) unreported = 0;
+      this.describe(i);
+      sender.at = writeMultiFetchPartHead(sender.view, sender.at, topic, part);
+      const file = this.files[i];
+      if (part.payloadBytes === 0) continue;
+      invariant(file !== undefined, "a plan with bytes names their file");
+      sender.endRowWithSlice(connection, unreported, file, this.positions[i], part.payloadBytes);
+      unreported = 0;
+    }
+    broker.counters.values[Count.FETCH_BYTES] += this.payloadBytes;
+    return unreported + 1;
+  }
+
+  /** Fills `part`. */
+  private describe(place: number): void {
+    const { header, part, broker } = this;
+    const error = this.errors[place] as ErrorCode;
+    part.partition = header.partition[place];
+    part.error = error;
+    part.payloadBytes = this.bytes[place];
+    if (error !== ErrorCodes.NONE) broker.counters.fail(error);
+    const writer = this.partitions[place]?.writer;
+    if (writer === undefined) {
+      part.epoch = part.epochStart = part.logStartOffset = part.highWatermark = part.logEndOffset = UNKNOWN;
+      return;
+    }
+    const { log } = writer;
+    part.epoch = log.epoch;
+    part.epochStart = log.truncatedAt(header.epoch[place], header.fetchOffset[place]) ?? log.epochStart;
+    part.logStartOffset = log.logStartOffset;
+    part.highWatermark = writer.highWatermark;
+    part.logEndOffset = log.logEndOffset;
+  }
+
+  /** What was planned is no longer good, and would keep files open. */
+  private letGo(): void {
+    this.files.length = 0;
+  }
+}
