@@ -48,6 +48,70 @@ export function fetch(offset: number | bigint, options: Fetch = {}): Uint8Array 
   return frame(2, 1, correlation, concat(string(topic), int32(partition), int64(offset), int32(maxBytes)));
 }
 
+export interface WaitingFetch extends Fetch {
+  readonly maxWaitMs?: number;
+  readonly minBytes?: number;
+}
+
+/** v2. */
+export function waitingFetch(offset: number | bigint, options: WaitingFetch = {}): Uint8Array {
+  const {
+    topic = "orders",
+    partition = 0,
+    maxBytes = 1 << 20,
+    correlation = 1,
+    maxWaitMs = 60_000,
+    minBytes = 1,
+  } = options;
+  const position = concat(string(topic), int32(partition), int64(offset), int32(maxBytes));
+  return frame(2, 2, correlation, concat(position, int32(maxWaitMs), int32(minBytes)));
+}
+
+export interface Position {
+  readonly topic?: string;
+  readonly partition?: number;
+  readonly epoch?: number;
+  readonly offset: number | bigint;
+  readonly maxBytes?: number;
+}
+
+export interface MultiFetch {
+  readonly replica?: number;
+  readonly maxWaitMs?: number;
+  readonly minBytes?: number;
+  readonly minRecords?: number;
+  readonly maxBytes?: number;
+  readonly correlation?: number;
+}
+
+/** v3. */
+export function multiFetch(positions: readonly Position[], options: MultiFetch = {}): Uint8Array {
+  const { replica = -1, maxWaitMs = 0, minBytes = 0, minRecords = 0, maxBytes = 1 << 20, correlation = 1 } = options;
+  const head = [replica, maxWaitMs, minBytes, minRecords, maxBytes, positions.length].map(int32);
+  const each = positions.map(({ topic = "orders", partition = 0, epoch = -1, offset, maxBytes: max = 1 << 20 }) =>
+    concat(string(topic), int32(partition), int32(epoch), int64(offset), int32(max)),
+  );
+  return frame(2, 3, correlation, concat(...head, ...each));
+}
+
+/** v2. */
+export function produceAt(
+  expected: number | bigint,
+  payloads: readonly Uint8Array[],
+  options: Produce = {},
+): Uint8Array {
+  const { topic = "orders", partition = 0, ack = 1, correlation = 1 } = options;
+  const head = concat(string(topic), int32(partition), int8(ack), int64(expected), int32(payloads.length));
+  return frame(1, 2, correlation, concat(head, region(payloads)));
+}
+
+export const listOffsets = (
+  timestampMs: number | bigint,
+  topic = "orders",
+  partition = 0,
+  correlation = 1,
+): Uint8Array => frame(5, 1, correlation, concat(string(topic), int32(partition), int64(timestampMs)));
+
 export const metadata = (topics: readonly string[] = [], version = 1, correlation = 1): Uint8Array =>
   frame(3, version, correlation, concat(int32(topics.length), ...topics.map(string)));
 
@@ -105,6 +169,40 @@ export function readFetched({ body }: Response): Fetched {
   const payload = fields.bytesOf(fields.int32());
   if (fields.left !== 0) throw new Error("bytes left over in a FETCH response");
   return { highWatermark, payload };
+}
+
+export interface FetchedPart extends Fetched {
+  readonly topic: string;
+  readonly partition: number;
+  readonly error: number;
+  readonly epoch: number;
+  readonly epochStart: number;
+  readonly logStart: number;
+  readonly logEnd: number;
+}
+
+export function readMultiFetched({ body }: Response): FetchedPart[] {
+  const fields = new Fields(body);
+  const parts = Array.from({ length: fields.int32() }, () => ({
+    topic: fields.string(),
+    partition: fields.int32(),
+    error: fields.int16(),
+    epoch: fields.int32(),
+    epochStart: fields.int64(),
+    logStart: fields.int64(),
+    highWatermark: fields.int64(),
+    logEnd: fields.int64(),
+    payload: fields.bytesOf(fields.int32()),
+  }));
+  if (fields.left !== 0) throw new Error("bytes left over in a FETCH v3 response");
+  return parts;
+}
+
+export function readListed({ body }: Response): { readonly offset: number; readonly timestampMs: number } {
+  const fields = new Fields(body);
+  const listed = { offset: fields.int64(), timestampMs: fields.int64() };
+  if (fields.left !== 0) throw new Error("bytes left over in a LIST_OFFSETS response");
+  return listed;
 }
 
 export interface Stored {
