@@ -49,6 +49,22 @@ std::uint64_t PageBytes() {
   return bytes;
 }
 
+enum class Known { kCached, kNotCached, kUnknown };
+
+Known AskCachestat(int fd, std::uint64_t from, std::uint64_t bytes) {
+  if (cachestat_missing.load(std::memory_order_relaxed)) return Known::kUnknown;
+  CachestatRange range{from, bytes};
+  Cachestat stat{};
+  if (::syscall(kCachestat, fd, &range, &stat, 0u) == 0) {
+    const std::uint64_t pages = (from + bytes - 1) / PageBytes() - from / PageBytes() + 1;
+    return stat.cached >= pages ? Known::kCached : Known::kNotCached;
+  }
+  // Other errors say something about this file only: EPERM that it is somebody else's, EOPNOTSUPP that it
+  // lies on hugetlbfs.
+  if (errno == ENOSYS) cachestat_missing.store(true, std::memory_order_relaxed);
+  return Known::kUnknown;
+}
+
 bool ByteCached(int fd, off_t position) {
   char byte;
   // 0 is the end of the file: nothing there to wait for.
@@ -59,17 +75,8 @@ bool ByteCached(int fd, off_t position) {
 
 bool PagesCached(int fd, off_t position, std::size_t bytes) {
   if (bytes == 0) return true;
-  const auto from = static_cast<std::uint64_t>(position);
-  if (!cachestat_missing.load(std::memory_order_relaxed)) {
-    CachestatRange range{from, bytes};
-    Cachestat stat{};
-    if (::syscall(kCachestat, fd, &range, &stat, 0u) == 0) {
-      const std::uint64_t pages = (from + bytes - 1) / PageBytes() - from / PageBytes() + 1;
-      return stat.cached >= pages;
-    }
-    if (errno == ENOSYS || errno == EPERM) cachestat_missing.store(true, std::memory_order_relaxed);
-    // EOPNOTSUPP (hugetlbfs) and the like: this file only.
-  }
+  const Known known = AskCachestat(fd, static_cast<std::uint64_t>(position), bytes);
+  if (known != Known::kUnknown) return known == Known::kCached;
   return ByteCached(fd, position) && ByteCached(fd, position + static_cast<off_t>(bytes) - 1);
 }
 
@@ -115,7 +122,14 @@ ssize_t ReadCached(int fd, void* into, std::size_t bytes, off_t position) {
   iovec part{into, bytes};
   for (;;) {
     const ssize_t n = ::preadv2(fd, &part, 1, position, RWF_NOWAIT);
-    if (n >= 0 || errno != EINTR) return n;
+    if (n >= 0 || (errno != EINTR && errno != EOPNOTSUPP)) return n;
+    if (errno == EINTR) continue;
+    // tmpfs does not know the flag, but can say what it holds.
+    if (AskCachestat(fd, static_cast<std::uint64_t>(position), bytes) != Known::kCached) {
+      errno = EAGAIN;
+      return -1;
+    }
+    return ::pread(fd, into, bytes, position);
   }
 }
 

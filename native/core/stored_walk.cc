@@ -44,8 +44,7 @@ WalkResult WalkStored(int fd, const RecordFormat& format, std::int64_t from, std
     if (at + kLengthBytes > window_from + window_bytes) {
       const ssize_t have = FillWindow(fd, window, at, limit, kLengthBytes, wait);
       if (have < 0) {
-        const bool cold = !wait && (errno == EAGAIN || errno == EOPNOTSUPP);
-        return {cold ? WalkOutcome::kNotCached : WalkOutcome::kFailed, at};
+        return {!wait && errno == EAGAIN ? WalkOutcome::kNotCached : WalkOutcome::kFailed, at};
       }
       if (have == 0) return {WalkOutcome::kEnded, at};
       window_from = at;
