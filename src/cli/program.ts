@@ -5,6 +5,7 @@ import { packageVersion } from "../ops/version.js";
 import { consumeCommand } from "./consume/consume.js";
 import { dumpCommand } from "./dump.js";
 import { Exit, exitOf, failureText } from "./failure.js";
+import { fetchDemoCommand } from "./fetch-demo/fetch-demo.js";
 import { healthCommand } from "./health.js";
 import type { Io } from "./io.js";
 import { ClosedPipe } from "./output.js";
@@ -47,6 +48,7 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
   healthCommand(program, io);
   verifyCommand(program, io);
   dumpCommand(program, io);
+  fetchDemoCommand(program, io);
   serveCommand(
     program,
     (result) => {

@@ -1,0 +1,106 @@
+// `millrace fetch-demo`: what a waiting fetch does, seen on a partition directory without a server. Which cases there are and
+// what each must show is in rounds.ts.
+
+import { readdir } from "node:fs/promises";
+import type { Command } from "commander";
+import type { Log } from "../../log/embedded.js";
+import { OFFSET_MAX } from "../../model/limits.js";
+import { duration, integer } from "../../ops/settings/kinds.js";
+import { Failed } from "../failure.js";
+import type { Io } from "../io.js";
+import { value } from "../values.js";
+import { playRounds, ROUNDS, type Round, roundText } from "./rounds.js";
+
+interface FetchDemoOptions {
+  readonly dir: string;
+  readonly fetchOffset?: number;
+  readonly minRecords: number;
+  readonly maxWaitMs: number;
+  readonly steps: number;
+  readonly json?: boolean;
+}
+
+const MIN_RECORDS = 2;
+const MAX_WAIT_MS = 500;
+
+/** What an empty directory is filled with: three such records make a segment. */
+const START_RECORDS = 7;
+const START_RECORD_BYTES = 1300;
+const START_SEGMENT_BYTES = 4096;
+/** What a partition that was just made, or was about to be, may have in its directory. */
+const NO_RECORDS = new Set([".lock"]);
+
+const EXAMPLES = `
+Four rounds: an older segment never waits; at the end a fetch waits and times out; records that are there are brought at once;
+records that come during the wait end it. Each is told as it was seen, or the verb fails.
+
+An empty DIR is made into a partition with seven records, in segments that begin at 0, 3 and 6. Rounds 3 and 4 append to it. It
+must not be a partition that somebody else has open.
+
+Examples:
+  $ millrace fetch-demo --dir "$(mktemp -d)" --fetch-offset 7 --min-records 2 --max-wait-ms 500 --steps 4
+  $ millrace fetch-demo --dir ./demo --json | jq '.rounds[1] | {parked, timedOut, bytes}'
+`;
+
+export function fetchDemoCommand(program: Command, io: Io): void {
+  program
+    .command("fetch-demo")
+    .summary("see what a waiting fetch does")
+    .description("Play four rounds of a waiting fetch on a partition directory, without a broker.")
+    .requiredOption("--dir <dir>", "the partition's directory; an empty one is filled")
+    .option("--fetch-offset <n>", "where rounds 2 and 3 read (default: the log's end)", value(integer(0, OFFSET_MAX)))
+    .option("--min-records <n>", "what is enough for an answer", value(integer(1, 1000)), MIN_RECORDS)
+    .option("--max-wait-ms <ms>", "how long a fetch waits for it", value(duration(1, 3_600_000)), MAX_WAIT_MS)
+    .option("--steps <n>", "play so many rounds", value(integer(1, ROUNDS)), ROUNDS)
+    .option("--json", "print JSON instead of lines")
+    .addHelpText("after", EXAMPLES)
+    .action((options: FetchDemoOptions) => fetchDemo(options, io));
+}
+
+async function fetchDemo(options: FetchDemoOptions, io: Io): Promise<void> {
+  const log = await openDemoLog(options.dir);
+  const print = (text: string) => io.stdout.write(Buffer.from(text));
+  const rounds: Round[] = [];
+  try {
+    const start = { logEndOffset: log.logEndOffset, segments: log.segments().map(({ baseOffset }) => baseOffset) };
+    if (!options.json) await print(`log end ${start.logEndOffset}, segments at ${start.segments.join(", ")}\n`);
+    const { fetchOffset = start.logEndOffset, minRecords, maxWaitMs } = options;
+    const playing = playRounds(log, options.steps, { fetchOffset, minRecords, maxWaitMs });
+    try {
+      for await (const round of playing) {
+        rounds.push(round);
+        if (!options.json) await print(`round ${round.round}: ${round.what}: ${roundText(round)}\n`);
+      }
+    } finally {
+      // What was seen before one failed was seen.
+      if (options.json) await print(`${JSON.stringify({ start, rounds }, undefined, 2)}\n`);
+    }
+  } finally {
+    await log.close();
+  }
+}
+
+async function openDemoLog(dir: string): Promise<Log> {
+  // Only here: the verbs that talk to a broker need neither the addon nor the time to load it.
+  const { openLog } = await import("../../log/embedded.js");
+  const names = await namesIn(dir);
+  if (names.includes("partition.json")) return openLog(dir, { diskReserveBytes: 0 });
+  if (names.some((name) => !NO_RECORDS.has(name))) {
+    throw new Failed(`${dir} is no partition and not empty: expected a partition's directory, or an empty one`);
+  }
+  const log = await openLog(dir, { segmentBytes: START_SEGMENT_BYTES, diskReserveBytes: 0 });
+  for (let n = 0; n < START_RECORDS; n++) {
+    const record = Buffer.from(`record ${n} `.padEnd(START_RECORD_BYTES, "."));
+    await log.append(record, { ack: "written" });
+  }
+  return log;
+}
+
+async function namesIn(dir: string): Promise<string[]> {
+  try {
+    return await readdir(dir);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}
