@@ -65,7 +65,8 @@ function endOf(writer: Writer, isolation: Isolation): number {
 function isError(writer: Writer, part: WaitPart): boolean {
   const { log } = writer;
   return (
-    writer.poisoned ||
+    // At the end nothing is missing and nothing will come: whoever has read everything waits, as there is no error to tell.
+    (writer.poisoned && part.offset >= log.durableOffset && part.offset < log.logEndOffset) ||
     part.offset < log.logStartOffset ||
     part.offset > log.logEndOffset ||
     log.truncatedAt(part.epoch, part.offset) !== undefined
