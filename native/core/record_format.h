@@ -19,8 +19,6 @@ namespace millrace {
 constexpr std::uint32_t kWireHeader = 4;
 /** In every format the entry begins with the length: what makes it visible when it is written last. */
 constexpr std::uint32_t kLengthBytes = 4;
-/** No header is longer: for buffers that hold one. */
-constexpr std::uint32_t kHeaderBytesMax = 8;
 
 struct RecordFormat {
   const char* name;

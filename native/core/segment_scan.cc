@@ -123,8 +123,7 @@ int ScanSegment(int fd, const RecordFormat& format, std::int64_t from, std::int6
       break;
     }
     if (const int error = window.Load(at, format.header_bytes)) return error;
-    std::uint8_t header[kHeaderBytesMax];
-    std::copy_n(window.At(at), format.header_bytes, header);
+    const std::uint8_t* const header = window.At(at);
     const auto length = static_cast<std::int32_t>(LoadBigEndian32(header));
     if (length <= 0) {
       stop = length == 0 ? ScanStop::kZeroPrefix : ScanStop::kBadLength;
@@ -136,9 +135,10 @@ int ScanSegment(int fd, const RecordFormat& format, std::int64_t from, std::int6
       break;
     }
     if (format.extend_sum != nullptr) {
+      const std::uint32_t promised = format.stored_sum(header);  // The window may move over the payload.
       std::uint32_t sum = 0;
       if (const int error = PayloadSum(&window, format, payload, length, &sum)) return error;
-      if (sum != format.stored_sum(header)) {
+      if (sum != promised) {
         stop = ScanStop::kBadSum;
         break;
       }
