@@ -206,6 +206,35 @@ describe.each(COMBINATIONS)("%s %s", (mode, format) => {
   });
 });
 
+describe("room", () => {
+  it("counts rows that wait in a turn, and gives back what was refused once the turn has run", async () => {
+    const opened = await open(tempDir(), { format: "crc32c", segmentBytes: 10_000 });
+    const { log, turn } = opened;
+    const good = region(payloads(0, 2, 100));
+    const corrupt = good.slice();
+    corrupt[3] = 99;
+    const stored = log.storedBytes(good.length, 2);
+    expect(stored).toBe(2 * 108);
+    await log.makeRoom(stored);
+    const before = log.room();
+    turn.reset();
+    for (const source of [good, corrupt, good]) {
+      const left = log.room();
+      log.addTo(turn, source, 0, source.length, 2);
+      expect(log.room()).toBe(left - stored);
+    }
+    turn.run();
+    expect([0, 1, 2].map((row) => log.accept(turn, row) as number)).toEqual([0, -1, 2]);
+    expect(log.room()).toBe(before - 2 * stored);
+    // A turn of corrupt rows alone gives all of it back, also when nobody takes in its outcome.
+    turn.reset();
+    log.addTo(turn, corrupt, 0, corrupt.length, 2);
+    turn.run();
+    expect(log.room()).toBe(before - 2 * stored);
+    await opened.close();
+  });
+});
+
 describe("a plan", () => {
   const opened = async (): Promise<Opened> => {
     const it = await open(tempDir(), { format: "plain", segmentBytes: 4096, indexIntervalBytes: 256 });
