@@ -97,7 +97,7 @@ describe.skipIf(process.platform !== "linux")("the floor server", () => {
   });
 
   it("counts what the generator counts, over rolls, acknowledged or not", async () => {
-    const { port, stop } = await serve("--segment", "1MiB", "--ahead", "1MiB");
+    const { port, stop } = await serve("--segment", "1MiB", "--keep", "2");
     const base = { port, topic: "t", size: RECORD_BYTES, records: 50, depth: 16, connections: 3 };
     const written = await tools.load({ ...base, requests: 2000 });
     const none = await tools.load({ ...base, requests: 500, ack: "none" });

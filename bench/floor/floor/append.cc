@@ -65,7 +65,7 @@ int RunAppend(Args& args) {
   const std::vector<uint8_t> region = MakeRegion(records, size);
   const uint64_t stored = StoredBytes(region.size(), records, sums);
   FloorSegment segment(path, total, sink == "mapped");
-  if (segment.map != nullptr && prepared) PopulateForWrite(segment.map, 0, total);
+  if (segment.map != nullptr && prepared) PreparePages(segment.fd, segment.map, total);
   std::vector<uint8_t> batch(stored);
 
   const CpuTime cpu_before = CpuTime::OfThisProcess();

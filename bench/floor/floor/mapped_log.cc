@@ -17,6 +17,9 @@ namespace {
 // One madvise call holds the map's lock only for so long, so that the writer's own faults get in between.
 constexpr uint64_t kPopulateStep = 2u << 20;
 constexpr uint64_t kPage = 4096;
+// Folios of this size are found on the free lists of any machine, and are large enough that there are few of
+// them.
+constexpr uint64_t kZerosPiece = 256 << 10;
 }  // namespace
 
 FloorSegment::FloorSegment(const std::string& file, uint64_t bytes, bool map_it)
@@ -58,6 +61,16 @@ void PopulateForWrite(uint8_t* map, uint64_t from, uint64_t to) {
   }
 }
 
+void PreparePages(int fd, uint8_t* map, uint64_t bytes) {
+  const std::vector<uint8_t> zeros(kZerosPiece);
+  for (uint64_t at = 0; at < bytes; at += kZerosPiece) {
+    const uint64_t piece = std::min<uint64_t>(kZerosPiece, bytes - at);
+    if (pwrite(fd, zeros.data(), piece, static_cast<off_t>(at)) != static_cast<ssize_t>(piece))
+      Die("pwrite failed");
+  }
+  PopulateForWrite(map, 0, bytes);
+}
+
 MappedLog::MappedLog(LogOptions options) : options_(std::move(options)) {
   helper_ = std::thread([this] { Help(); });
   Roll();
@@ -84,17 +97,6 @@ void MappedLog::Roll() {
   segments_.push_back(std::move(next_));
   active_ = segments_.back().get();
   active_->base_offset = next_offset_;
-  populating_ = options_.mapped && options_.ahead != 0 ? active_ : nullptr;
-  written_.store(0, std::memory_order_relaxed);
-  poke_at_ = options_.ahead / 4;
-  wake_.notify_all();
-}
-
-// The helper is woken about each quarter of the window, not for each batch: a wake-up costs more than a batch
-// does.
-void MappedLog::Poke() {
-  poke_at_ = active_->end + options_.ahead / 4;
-  std::lock_guard<std::mutex> lock(mutex_);
   wake_.notify_all();
 }
 
@@ -105,10 +107,7 @@ void MappedLog::Help() {
       const std::string path = options_.directory + "/" + std::to_string(made_++) + ".log";
       lock.unlock();
       auto made = std::make_unique<FloorSegment>(path, options_.segment_bytes, options_.mapped);
-      if (options_.mapped && options_.ahead != 0) {
-        made->populated = std::min(options_.ahead / 2, options_.segment_bytes);
-        PopulateForWrite(made->map, 0, made->populated);
-      }
+      if (options_.mapped && options_.prepared) PreparePages(made->fd, made->map, made->capacity);
       lock.lock();
       next_ = std::move(made);
       wake_.notify_all();
@@ -130,20 +129,6 @@ void MappedLog::Help() {
       old.reset();
       lock.lock();
       continue;
-    }
-    FloorSegment* segment = populating_;
-    if (segment != nullptr) {
-      const uint64_t want =
-          std::min(written_.load(std::memory_order_relaxed) + options_.ahead, segment->capacity);
-      if (segment->populated < want) {
-        const uint64_t from = segment->populated;
-        segment->populated = std::min(want, from + kPopulateStep);
-        const uint64_t to = segment->populated;
-        lock.unlock();
-        PopulateForWrite(segment->map, from, to);
-        lock.lock();
-        continue;
-      }
     }
     wake_.wait(lock);
   }

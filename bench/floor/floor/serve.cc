@@ -26,7 +26,7 @@ int RunServe(Args& args) {
   const std::string sink_name = args.Choice("--sink", "mapped", "mapped pwrite none");
   const bool sums = args.Choice("--format", "crc32c", "crc32c plain") == "crc32c";
   log.segment_bytes = static_cast<uint64_t>(args.Number("--segment", 128 << 20, 1 << 20, int64_t{1} << 30));
-  log.ahead = static_cast<uint64_t>(args.Number("--ahead", 64 << 20, 0, int64_t{1} << 30));
+  log.prepared = args.Choice("--pages", "prepared", "prepared fresh") == "prepared";
   log.keep = static_cast<uint64_t>(args.Number("--keep", 0, 1, 1 << 20));
   args.Finish();
 
