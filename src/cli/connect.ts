@@ -2,7 +2,8 @@
 
 import type { Command } from "commander";
 import { DEFAULT_BROKER } from "../client/address.js";
-import { Connection, type ConnectionOptions } from "../client/connection.js";
+import { Connection } from "../client/connection.js";
+import type { ConnectionOptions } from "../client/connection-options.js";
 import { MillraceError } from "../model/errors.js";
 import { Usage } from "./failure.js";
 import type { Io } from "./io.js";

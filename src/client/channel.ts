@@ -30,6 +30,8 @@ export class Channel {
   private failure: MillraceError | undefined;
   private closing: Promise<void> | undefined;
   private lastCorrelationId = 0;
+  /** Until when the broker may keep the answers that are due now, because a fetch before them waits. */
+  private waitingUntil = 0;
   private resolveClosed!: (error: MillraceError | undefined) => void;
 
   constructor(
@@ -78,33 +80,42 @@ export class Channel {
     return this.failure ?? this.closedHere();
   }
 
-  /** Sends what `write` puts into the outbox under the correlation id it is given, and waits for the answer. */
+  /**
+   * Sends what `write` puts into the outbox under the correlation id it is given, and waits for the answer. The broker may
+   * take `waitMs` before it answers; `timeoutMs` come on top of that, and on top of the waits of those before it: answers come
+   * in order. Rejects with the signal's reason as soon as it is aborted; the answer, which comes all the same, goes nowhere.
+   */
   request<Kind extends RequestKind>(
     kind: Kind,
     what: () => string,
     answerBytesMax: number,
     timeoutMs: number,
     write: (correlationId: number) => void,
+    waitMs = 0,
+    signal?: AbortSignal,
   ): Promise<Answers[Kind]> {
     return new Promise((resolve, reject) => {
       const refusal = this.refusal();
-      if (refusal !== undefined) {
-        reject(refusal);
+      if (refusal !== undefined || signal?.aborted) {
+        reject(signal?.aborted ? signal.reason : refusal);
         return;
       }
       const correlationId = this.nextCorrelationId();
-      const deadline = this.time.monotonicNow() + timeoutMs;
+      const now = this.time.monotonicNow();
+      if (this.queue.length === 0) this.waitingUntil = now;
+      this.waitingUntil = Math.max(this.waitingUntil, now + waitMs);
       const request: OpenRequestOf<Kind> = {
         kind,
         correlationId,
         what,
-        deadline,
+        deadline: this.waitingUntil + timeoutMs,
         answerBytesMax,
         resolve,
         reject,
         expired: false,
       };
       write(correlationId);
+      if (signal !== undefined) abandonOn(signal, request);
       // TypeScript does not see that an OpenRequestOf any kind is one of the union.
       this.queue.push(request as unknown as OpenRequest);
       this.outbox.filled();
@@ -133,6 +144,13 @@ export class Channel {
   /** Closes at once; what is open is rejected with CLOSED. */
   destroy(): void {
     this.finish(this.closedHere(), undefined);
+  }
+
+  /** Ends the channel because of what came on it: nothing that follows can be trusted. Returns what everybody is told. */
+  distrust(cause: MillraceError): MillraceError {
+    const error = this.lost(cause);
+    this.break(error);
+    return error;
   }
 
   private async closeOnce(): Promise<void> {
@@ -202,6 +220,24 @@ export class Channel {
     const why = cause === undefined ? "the broker closed it" : reasonOf(cause);
     return new MillraceError("CONNECTION_LOST", `the connection to ${this.address} was lost: ${why}`, { cause });
   }
+}
+
+/** Rejects a request when its signal is aborted. It keeps its place in the queue, so that its answer is not taken for another. */
+function abandonOn<Kind extends RequestKind>(signal: AbortSignal, request: OpenRequestOf<Kind>): void {
+  const { resolve, reject } = request;
+  const abandon = (): void => {
+    request.expired = true;
+    reject(signal.reason);
+  };
+  signal.addEventListener("abort", abandon, { once: true });
+  request.resolve = (answer) => {
+    signal.removeEventListener("abort", abandon);
+    resolve(answer);
+  };
+  request.reject = (error) => {
+    signal.removeEventListener("abort", abandon);
+    reject(error);
+  };
 }
 
 const REASONS: Readonly<Record<string, string>> = {

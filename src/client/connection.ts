@@ -5,50 +5,54 @@ import { performance } from "node:perf_hooks";
 import { AckPolicy } from "../model/ack-policy.js";
 import { systemTimers } from "../model/clock.js";
 import { MillraceError } from "../model/errors.js";
-import { CLIENT_ANSWER_BYTES_MAX, OFFSET_MAX } from "../model/limits.js";
-import { isTopicName, TOPIC_NAME_RULE } from "../model/topic-name.js";
+import { CLIENT_ANSWER_BYTES_MAX, FETCH_PARTITIONS_MAX, OFFSET_MAX } from "../model/limits.js";
 import { ApiKey, OLDEST_VERSIONS, RequestKind, type VersionRange } from "../protocol/api-keys.js";
-import { FETCH_RESPONSE_HEAD_BYTES, fetchRequestBytes, writeFetchRequest } from "../protocol/fetch.js";
+import {
+  FETCH_RESPONSE_HEAD_BYTES,
+  fetchRequestBytes,
+  fetchV2RequestBytes,
+  writeFetchRequest,
+  writeFetchV2Request,
+} from "../protocol/fetch.js";
+import { CONSUMER, encodeMultiFetchRequest, multiFetchAnswerBytesMax } from "../protocol/fetch-multi.js";
 import { LENGTH_BYTES } from "../protocol/frame.js";
 import { encodeHelloRequest, type HelloResult } from "../protocol/hello.js";
+import {
+  encodeListOffsetsRequest,
+  LIST_OFFSETS_RESPONSE_BYTES,
+  type ListOffsetsResult,
+} from "../protocol/list-offsets.js";
 import { encodeMetadataRequest, type TopicMetadata } from "../protocol/metadata.js";
 import {
   PRODUCE_RESPONSE_BYTES,
   type ProduceResult,
   produceRequestBytes,
+  produceV2RequestBytes,
   writeProduceRequest,
+  writeProduceV2Request,
 } from "../protocol/produce.js";
 import { DEFAULT_BROKER, parseBrokerAddress } from "./address.js";
 import { Channel } from "./channel.js";
+import { badPartition, badWait, INT32_MAX, outOfRange } from "./checks.js";
+import type {
+  ConnectionOptions,
+  FetchManyOptions,
+  FetchPosition,
+  ListedPlace,
+  ProduceOptions,
+  RequestOptions,
+  WaitOptions,
+} from "./connection-options.js";
+import { unknownPartition } from "./errors.js";
 import type { RecordRegion } from "./record-region.js";
-import type { FetchAnswer, RequestTime } from "./request-queue.js";
-
-export interface ConnectionOptions {
-  /** `host:port`, `[IPv6]:port`, or the path of a Unix socket. Default `127.0.0.1:4710`. */
-  readonly broker?: string;
-  /** How long it may take until the connection can be used, in milliseconds. Default 10 000. */
-  readonly connectTimeoutMs?: number;
-  /** How long a request may wait for its answer, in milliseconds, unless it says otherwise. Default 30 000. */
-  readonly requestTimeoutMs?: number;
-  /** Time for the deadlines, for tests. */
-  readonly time?: RequestTime;
-}
-
-export interface RequestOptions {
-  /** How long this request may wait for its answer, in milliseconds. */
-  readonly timeoutMs?: number;
-}
-
-export interface ProduceOptions extends RequestOptions {
-  /** When the answer comes. Default `AckPolicy.FORCED`: when the batch is on the disk. */
-  readonly ack?: Exclude<AckPolicy, typeof AckPolicy.NONE>;
-}
+import type { FetchAnswer, MultiFetchAnswer, RequestTime } from "./request-queue.js";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 /** What is assumed of a broker that does not know HELLO. */
 const OLDEST_MAX_FRAME_BYTES = 8 * 1024 * 1024;
-const INT32_MAX = 0x7fff_ffff;
+const OLDEST_MAX_FETCH_WAIT_MS = 60_000;
+const PLACES = { earliest: -2, latest: -1 } as const;
 
 const systemTime: RequestTime = { ...systemTimers, monotonicNow: () => performance.now() };
 
@@ -123,7 +127,8 @@ export class Connection {
    * Appends a batch. Its records get adjacent offsets. Adjacent, not atomic: a reader may see the first of them before the
    * last, and a crash may keep some of them and not others as long as the batch is not acknowledged as FORCED.
    *
-   * `region` may be changed as soon as this returns. Rejects as the broker refuses, with REQUEST_TIMEOUT or CONNECTION_LOST.
+   * `region` may be changed as soon as this returns. Rejects as the broker refuses, with REQUEST_TIMEOUT or CONNECTION_LOST;
+   * with UNSUPPORTED_VERSION when `expectedOffset` is given and the broker is too old to heed it.
    */
   produce(
     topic: string,
@@ -131,14 +136,19 @@ export class Connection {
     region: RecordRegion,
     options: ProduceOptions = {},
   ): Promise<ProduceResult> {
-    const bad = this.badProduce(topic, partition, region);
+    const { expectedOffset } = options;
+    const bad = this.badProduce(topic, partition, region, expectedOffset) ?? this.badExpected(expectedOffset);
     if (bad !== undefined) return Promise.reject(bad);
+    const ack = options.ack ?? AckPolicy.FORCED;
     return this.channel.request(
-      RequestKind.PRODUCE_V1,
+      expectedOffset === undefined ? RequestKind.PRODUCE_V1 : RequestKind.PRODUCE_V2,
       () => `PRODUCE to ${topic}-${partition}`,
       PRODUCE_RESPONSE_BYTES - LENGTH_BYTES,
       options.timeoutMs ?? this.requestTimeoutMs,
-      (correlationId) => this.writeProduce(correlationId, topic, partition, options.ack ?? AckPolicy.FORCED, region),
+      (correlationId) => {
+        if (expectedOffset === undefined) this.writeProduce(correlationId, topic, partition, ack, region);
+        else this.writeProduceAt(correlationId, topic, partition, ack, expectedOffset, region);
+      },
     );
   }
 
@@ -151,37 +161,120 @@ export class Connection {
   }
 
   /**
-   * Reads stored bytes from `offset` on, at most `maxBytes`; none when there is nothing yet. Rejects as the broker refuses
-   * (OFFSET_OUT_OF_RANGE, …), with REQUEST_TIMEOUT or CONNECTION_LOST.
+   * Reads stored bytes from `offset` on, at most `maxBytes`; none when there is nothing yet, or nothing came in `maxWaitMs`.
+   * A broker that cannot wait answers at once. Rejects as the broker refuses (OFFSET_OUT_OF_RANGE, …), with REQUEST_TIMEOUT
+   * or CONNECTION_LOST.
    */
   fetch(
     topic: string,
     partition: number,
     offset: number,
     maxBytes: number,
-    options: RequestOptions = {},
+    options: WaitOptions = {},
   ): Promise<FetchAnswer> {
+    const { maxWaitMs = 0, minBytes = 1, signal } = options;
     const bad =
       badPartition(topic, partition) ??
       outOfRange("offset", offset, 0, OFFSET_MAX) ??
-      outOfRange("maxBytes", maxBytes, 1, INT32_MAX);
+      outOfRange("maxBytes", maxBytes, 1, INT32_MAX) ??
+      badWait(maxBytes, maxWaitMs, minBytes);
     if (bad !== undefined) return Promise.reject(bad);
+    const waits = maxWaitMs > 0 && this.supports(ApiKey.FETCH, 2);
+    const { outbox } = this.channel;
     return this.channel.request(
-      RequestKind.FETCH_V1,
+      waits ? RequestKind.FETCH_V2 : RequestKind.FETCH_V1,
       () => `FETCH from ${topic}-${partition} at ${offset}`,
       FETCH_RESPONSE_HEAD_BYTES - LENGTH_BYTES + maxBytes,
       options.timeoutMs ?? this.requestTimeoutMs,
-      (correlationId) => {
-        const { outbox } = this.channel;
-        const at = outbox.reserve(fetchRequestBytes(topic));
-        writeFetchRequest(outbox.view, at, correlationId, topic, partition, offset, maxBytes);
+      (id) => {
+        if (waits) {
+          const at = outbox.reserve(fetchV2RequestBytes(topic));
+          writeFetchV2Request(outbox.view, at, id, topic, partition, offset, maxBytes, maxWaitMs, minBytes);
+        } else {
+          const at = outbox.reserve(fetchRequestBytes(topic));
+          writeFetchRequest(outbox.view, at, id, topic, partition, offset, maxBytes);
+        }
       },
+      waits ? this.waitMs(maxWaitMs) : 0,
+      signal,
+    );
+  }
+
+  /**
+   * Reads from several partitions at once (1 to 1000, each once); one that was asked for comes back in its place, with its
+   * own error or its bytes. `maxBytes` bounds the bytes of all; what does not fit the rest of it comes back empty, so rotate the order.
+   *
+   * Rejects with UNSUPPORTED_VERSION when the broker does not know FETCH v3 (`supports(2, 3)` says so beforehand), with
+   * REQUEST_TIMEOUT or CONNECTION_LOST.
+   */
+  async fetchMany(
+    partitions: readonly FetchPosition[],
+    maxBytes: number,
+    options: FetchManyOptions = {},
+  ): Promise<MultiFetchAnswer[]> {
+    const { maxWaitMs = 0, minBytes = 1, minRecords = 1, replicaId = CONSUMER, signal } = options;
+    const bad =
+      this.badVersion(ApiKey.FETCH, 3, "FETCH of several partitions") ??
+      outOfRange("partitions", partitions.length, 1, FETCH_PARTITIONS_MAX) ??
+      outOfRange("maxBytes", maxBytes, 1, INT32_MAX) ??
+      outOfRange("minRecords", minRecords, 0, INT32_MAX) ??
+      outOfRange("replicaId", replicaId, CONSUMER, INT32_MAX) ??
+      badWait(maxBytes, maxWaitMs, minBytes) ??
+      firstOf(partitions, badPosition);
+    if (bad !== undefined) throw bad;
+    const request = { replicaId, maxWaitMillis: maxWaitMs, minBytes, minRecords, maxBytes, partitions };
+    const answers = await this.channel.request(
+      RequestKind.FETCH_V3,
+      () => `FETCH from ${partitionsText(partitions)}`,
+      multiFetchAnswerBytesMax(request),
+      options.timeoutMs ?? this.requestTimeoutMs,
+      (correlationId) => this.channel.outbox.push(encodeMultiFetchRequest(correlationId, request)),
+      this.waitMs(maxWaitMs),
+      signal,
+    );
+    const asAsked = ({ topic, partition }: FetchPosition, i: number) =>
+      answers[i]?.topic === topic && answers[i]?.partition === partition;
+    if (answers.length === partitions.length && partitions.every(asAsked)) return answers;
+    const text = `the answer to a FETCH from ${partitionsText(partitions)} is about other partitions`;
+    throw this.channel.distrust(new MillraceError("BAD_RESPONSE", text));
+  }
+
+  /**
+   * Where to start reading for records of a time (milliseconds since 1970) on: never too late, maybe a little early. Where
+   * all records are older: the high watermark, and −1 as the time. Rejects with UNSUPPORTED_VERSION when a time is asked of a
+   * broker that does not know LIST_OFFSETS; the start and the end it says all the same.
+   */
+  async listOffsets(
+    topic: string,
+    partition: number,
+    at: number | ListedPlace,
+    options: RequestOptions = {},
+  ): Promise<ListOffsetsResult> {
+    const bad = badPartition(topic, partition);
+    if (bad !== undefined) throw bad;
+    if (typeof at !== "number" && !this.supports(ApiKey.LIST_OFFSETS, 1)) {
+      const [metadata] = await this.metadata([topic], options);
+      const found = metadata?.partitions.find((each) => each.partition === partition);
+      if (found === undefined) throw unknownPartition(topic, partition);
+      return { offset: at === "earliest" ? found.logStartOffset : found.highWatermark, timestampMs: -1 };
+    }
+    const badTime =
+      this.badVersion(ApiKey.LIST_OFFSETS, 1, "LIST_OFFSETS") ??
+      (typeof at === "number" ? outOfRange("time", at, 0, OFFSET_MAX) : undefined);
+    if (badTime !== undefined) throw badTime;
+    const timestampMs = typeof at === "number" ? at : PLACES[at];
+    return this.channel.request(
+      RequestKind.LIST_OFFSETS_V1,
+      () => `LIST_OFFSETS of ${topic}-${partition}`,
+      LIST_OFFSETS_RESPONSE_BYTES - LENGTH_BYTES,
+      options.timeoutMs ?? this.requestTimeoutMs,
+      (id) => this.channel.outbox.push(encodeListOffsetsRequest(id, topic, partition, timestampMs)),
     );
   }
 
   /** Topics and their partitions, sorted; all of them when none is named. Rejects with UNKNOWN_TOPIC_OR_PARTITION. */
   metadata(topics: readonly string[] = [], options: RequestOptions = {}): Promise<TopicMetadata[]> {
-    const bad = topics.map((topic) => badPartition(topic, 0)).find((error) => error !== undefined);
+    const bad = firstOf(topics, (topic) => badPartition(topic, 0));
     if (bad !== undefined) return Promise.reject(bad);
     const version = this.supports(ApiKey.METADATA, 2) ? 2 : 1;
     return this.channel.request(
@@ -224,10 +317,36 @@ export class Connection {
     }
   }
 
-  private badProduce(topic: string, partition: number, region: RecordRegion): MillraceError | undefined {
-    const bad = badPartition(topic, partition) ?? outOfRange("records", region.records, 1, INT32_MAX);
+  /** How long the broker may really wait. */
+  private waitMs(asked: number): number {
+    return Math.min(asked, this.helloResult?.maxFetchWaitMillis ?? OLDEST_MAX_FETCH_WAIT_MS);
+  }
+
+  private badVersion(apiKey: ApiKey, version: number, what: string): MillraceError | undefined {
+    if (this.supports(apiKey, version)) return undefined;
+    const text = `the broker at ${this.address} does not know ${what}`;
+    return new MillraceError("UNSUPPORTED_VERSION", text);
+  }
+
+  private badExpected(expectedOffset: number | undefined): MillraceError | undefined {
+    if (expectedOffset === undefined) return undefined;
+    // Sent without it, the batch would be written wherever the log ends.
+    return (
+      outOfRange("expectedOffset", expectedOffset, 0, OFFSET_MAX) ??
+      this.badVersion(ApiKey.PRODUCE, 2, "PRODUCE with an expected offset")
+    );
+  }
+
+  private badProduce(
+    topic: string,
+    partition: number,
+    { records, bytes }: RecordRegion,
+    expectedOffset?: number,
+  ): MillraceError | undefined {
+    const bad = badPartition(topic, partition) ?? outOfRange("records", records, 1, INT32_MAX);
     if (bad !== undefined) return bad;
-    const frameBytes = produceRequestBytes(topic, region.bytes.length) - LENGTH_BYTES;
+    const bytesOf = expectedOffset === undefined ? produceRequestBytes : produceV2RequestBytes;
+    const frameBytes = bytesOf(topic, bytes.length) - LENGTH_BYTES;
     if (frameBytes <= this.maxFrameBytes) return undefined;
     const text = `a batch of ${frameBytes} bytes does not fit the ${this.maxFrameBytes} bytes of a request to ${this.address}`;
     return new MillraceError("BAD_ARGUMENT", text);
@@ -246,16 +365,40 @@ export class Connection {
     const to = writeProduceRequest(outbox.view, at, correlationId, topic, partition, ack, records, bytes.length);
     outbox.bytes.set(bytes, to);
   }
-}
 
-function badPartition(topic: string, partition: number): MillraceError | undefined {
-  if (!isTopicName(topic)) {
-    return new MillraceError("BAD_ARGUMENT", `"${topic}" is no topic name: expected ${TOPIC_NAME_RULE}`);
+  private writeProduceAt(
+    correlationId: number,
+    topic: string,
+    partition: number,
+    ack: AckPolicy,
+    expected: number,
+    { bytes, records }: RecordRegion,
+  ): void {
+    const { outbox } = this.channel;
+    const { length } = bytes;
+    const at = outbox.reserve(produceV2RequestBytes(topic, length));
+    const to = writeProduceV2Request(outbox.view, at, correlationId, topic, partition, ack, expected, records, length);
+    outbox.bytes.set(bytes, to);
   }
-  return outOfRange("partition", partition, 0, INT32_MAX);
 }
 
-function outOfRange(name: string, value: number, min: number, max: number): MillraceError | undefined {
-  if (Number.isInteger(value) && value >= min && value <= max) return undefined;
-  return new MillraceError("BAD_ARGUMENT", `${name} is ${value}: expected a whole number from ${min} to ${max}`);
+function firstOf<T>(all: readonly T[], bad: (each: T) => MillraceError | undefined): MillraceError | undefined {
+  for (const each of all) {
+    const error = bad(each);
+    if (error !== undefined) return error;
+  }
+  return undefined;
+}
+
+const badPosition = ({ topic, partition, epoch, fetchOffset, maxBytes }: FetchPosition): MillraceError | undefined =>
+  badPartition(topic, partition) ??
+  outOfRange("epoch", epoch, -1, INT32_MAX) ??
+  outOfRange("fetchOffset", fetchOffset, 0, OFFSET_MAX) ??
+  outOfRange("maxBytes", maxBytes, 1, INT32_MAX);
+
+/** For messages: not a thousand of them. */
+function partitionsText(partitions: readonly FetchPosition[]): string {
+  const names = partitions.slice(0, 3).map(({ topic, partition }) => `${topic}-${partition}`);
+  const more = partitions.length - names.length;
+  return names.join(", ") + (more > 0 ? ` and ${more} more` : "");
 }

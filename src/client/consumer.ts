@@ -6,7 +6,8 @@ import { CLIENT_FETCH_BYTES_MIN } from "../model/limits.js";
 import type { RecordFormat } from "../model/record-format.js";
 import type { PartitionMetadata } from "../protocol/metadata.js";
 import { Found, RecordCursor } from "../protocol/records.js";
-import type { Connection, RequestOptions } from "./connection.js";
+import type { Connection } from "./connection.js";
+import type { RequestOptions } from "./connection-options.js";
 import { CorruptRecordError, RecordExceedsMaxBytesError } from "./errors.js";
 import { RecordBatch } from "./record-batch.js";
 

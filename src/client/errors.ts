@@ -30,6 +30,10 @@ export function brokerError(code: number, what: string): BrokerError {
   return new BrokerError(row.name, `${what}: ${row.name}, ${row.sentence}`, row.retriable);
 }
 
+export function unknownPartition(topic: string, partition: number): MillraceError {
+  return new MillraceError("UNKNOWN_TOPIC_OR_PARTITION", `there is no partition ${partition} of topic ${topic}`);
+}
+
 /** A consumer's next record is larger than its `maxBytes`: asking again would be the same request for ever. */
 export class RecordExceedsMaxBytesError extends MillraceError {
   override readonly name = "RecordExceedsMaxBytesError";
@@ -59,5 +63,28 @@ export class CorruptRecordError extends MillraceError {
     what: string,
   ) {
     super("CORRUPT_RECORD", `the record at offset ${offset} of ${topic}-${partition} is damaged: ${what}`);
+  }
+}
+
+/**
+ * Records that this reader has read were cut by a recovery of the broker, and others may have taken their places: what was
+ * read before is no longer what the log says. Where to go on from is the program's decision: `epochStart` is the first offset
+ * at which the log may differ from what was read.
+ */
+export class LogTruncatedError extends MillraceError {
+  override readonly name = "LogTruncatedError";
+  constructor(
+    readonly topic: string,
+    readonly partition: number,
+    /** The reader's position. */
+    readonly offset: Offset,
+    /** Where the log was cut: records from here on are others than the reader may have seen. */
+    readonly epochStart: Offset,
+  ) {
+    super(
+      "LOG_TRUNCATED",
+      `${topic}-${partition} was cut at offset ${epochStart} by a recovery, below the position ${offset} of this reader: ` +
+        `records that it has read from there on are gone, and others may stand in their places`,
+    );
   }
 }

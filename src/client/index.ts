@@ -25,13 +25,23 @@ export { MillraceError, type MillraceErrorCode } from "../model/errors.js";
 export { type Offset, offset, type PartitionId, partitionId } from "../model/ids.js";
 export type { RecordFormat } from "../model/record-format.js";
 export type { HelloResult } from "../protocol/hello.js";
+export type { ListOffsetsResult } from "../protocol/list-offsets.js";
 export type { PartitionMetadata, TopicMetadata } from "../protocol/metadata.js";
 export type { ProduceResult } from "../protocol/produce.js";
 export { type BrokerAddress, DEFAULT_BROKER, parseBrokerAddress } from "./address.js";
-export { Connection, type ConnectionOptions, type ProduceOptions, type RequestOptions } from "./connection.js";
+export { Connection } from "./connection.js";
+export type {
+  ConnectionOptions,
+  FetchManyOptions,
+  FetchPosition,
+  ListedPlace,
+  ProduceOptions,
+  RequestOptions,
+  WaitOptions,
+} from "./connection-options.js";
 export { Consumer, type ConsumerOptions, type StartPosition } from "./consumer.js";
-export { BrokerError, CorruptRecordError, RecordExceedsMaxBytesError } from "./errors.js";
+export { BrokerError, CorruptRecordError, LogTruncatedError, RecordExceedsMaxBytesError } from "./errors.js";
 export { fnv1a, partitionOfKey, RoundRobin } from "./partitioner.js";
 export { RecordBatch } from "./record-batch.js";
 export { type RecordRegion, RegionBuilder, recordRegion } from "./record-region.js";
-export type { FetchAnswer, RequestTime } from "./request-queue.js";
+export type { FetchAnswer, MultiFetchAnswer, RequestTime } from "./request-queue.js";

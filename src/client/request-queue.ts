@@ -44,9 +44,9 @@ export interface OpenRequestOf<Kind extends RequestKind> {
   readonly deadline: number;
   /** The longest answer that this request can have, behind the length prefix. */
   readonly answerBytesMax: number;
-  readonly resolve: (answer: Answers[Kind]) => void;
-  readonly reject: (error: MillraceError) => void;
-  /** Its deadline has passed. It keeps its place, so that its late answer is not taken for the next one's. */
+  resolve: (answer: Answers[Kind]) => void;
+  reject: (error: MillraceError) => void;
+  /** Its deadline has passed, or nobody wants its answer any more. It keeps its place, so that its late answer is not taken for the next one's. */
   expired: boolean;
 }
 export type OpenRequest = { [Kind in RequestKind]: OpenRequestOf<Kind> }[RequestKind];

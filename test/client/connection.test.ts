@@ -3,7 +3,8 @@
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Connection, type ConnectionOptions } from "../../src/client/connection.js";
+import { Connection } from "../../src/client/connection.js";
+import type { ConnectionOptions } from "../../src/client/connection-options.js";
 import { recordRegion } from "../../src/client/record-region.js";
 import { AckPolicy } from "../../src/model/ack-policy.js";
 import { type ErrorCode, ErrorCodes } from "../../src/model/error-codes.js";

@@ -1,7 +1,8 @@
 // Records of the input to batches of partitions, many of them on their way at once. It knows lines and what became of them;
 // where they come from is produce.ts's.
 
-import type { Connection, ProduceOptions } from "../../client/connection.js";
+import type { Connection } from "../../client/connection.js";
+import type { ProduceOptions } from "../../client/connection-options.js";
 import { partitionOfKey, RoundRobin } from "../../client/partitioner.js";
 import { Window } from "../../client/window.js";
 import { AckPolicy } from "../../model/ack-policy.js";
