@@ -79,7 +79,9 @@ Selector::Rows Selector::BeginTurn(int timeout_ms) {
 
 void Selector::EndTurn() {
   if (destroyed_) return;
-  for (std::uint32_t i = 0; i < reported_; i++) connections_.GiveBack(closings_[i].id);
+  for (std::uint32_t i = 0; i < reported_; i++) {
+    if (closings_[i].reason != CloseReason::kInputEnded) connections_.GiveBack(closings_[i].id);
+  }
   closings_.erase(closings_.begin(), closings_.begin() + reported_);
   reported_ = 0;
   double* const counters = tables_.counters;
@@ -179,12 +181,14 @@ void Selector::ReadFrom(Connection& c) {
       break;
     case IntakeStop::kEndOfStream:
       c.peer_done = true;
+      TellInputEnded(c);
       Watch(c, static_cast<std::uint8_t>(c.watched & ~interest::kRead));
       break;
     case IntakeStop::kBadLength:
       c.state = ConnectionState::kAnswering;
       c.reason = CloseReason::kBadFrameLength;
       c.gather.Release();
+      TellInputEnded(c);
       break;
     case IntakeStop::kError:
       return CloseBroken(c, result.error);
@@ -194,6 +198,11 @@ void Selector::ReadFrom(Connection& c) {
   Rearm(c);
   SettleEnd(c);
   CheckQueued();
+}
+
+/** Who waits for an answer that may take its time should not hold a connection for somebody who is gone. */
+void Selector::TellInputEnded(const Connection& c) {
+  if (c.open > 0) closings_.push_back({c.id, CloseReason::kInputEnded});
 }
 
 void Selector::WorkBacklog() {

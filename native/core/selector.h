@@ -122,6 +122,7 @@ class Selector {
   void OnReadable(Connection& c, std::uint8_t ready);
   void Quiet(Connection& c, std::uint8_t ready);
   void ReadFrom(Connection& c);
+  void TellInputEnded(const Connection& c);
   void WorkBacklog();
   void PumpWarmed();
   bool OutOfTime();

@@ -84,7 +84,12 @@ struct SelectorPlay {
       }
     }
     for (std::uint32_t i = 0; i < rows.closed; i++) {
-      if (on_closed) on_closed(closed[2 * i], static_cast<CloseReason>(closed[2 * i + 1]));
+      const auto reason = static_cast<CloseReason>(closed[2 * i + 1]);
+      if (reason == CloseReason::kInputEnded) {
+        input_ended.push_back(closed[2 * i]);
+      } else if (on_closed) {
+        on_closed(closed[2 * i], reason);
+      }
     }
     Send();
     selector.EndTurn();
@@ -142,6 +147,8 @@ struct SelectorPlay {
   std::vector<std::int32_t> frames = std::vector<std::int32_t>(512 * kFrameColumns);
   std::vector<std::int32_t> opened = std::vector<std::int32_t>(64);
   std::vector<std::int32_t> closed = std::vector<std::int32_t>(2 * 16);
+  /** Connections whose peers send nothing more, as they were told. */
+  std::vector<std::int32_t> input_ended;
   std::vector<std::int32_t> flushes = std::vector<std::int32_t>(512 * kFlushColumns);
   std::vector<double> counters = std::vector<double>(kSelectorCounters);
   Selector selector;

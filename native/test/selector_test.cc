@@ -193,6 +193,38 @@ TEST("an id of an earlier owner of the slot reaches nobody") {
   for (const auto& [id, count] : uses) EXPECT_LE(count, 3);
 }
 
+TEST("the end of a peer's input is told once, when requests of it are open, and keeps its id in use") {
+  SelectorPlay play;
+  Ends ends(play);
+  std::vector<std::int32_t> asked;
+  play.on_frame = [&](std::int32_t id, const std::uint8_t*, std::size_t) { asked.push_back(id); };
+  const Fd waiting = play.Connect();
+  const Fd nonsense = play.Connect();
+  Fd silent = play.Connect();
+  Write(waiting, Framed("a"));
+  play.TurnUntil([&] { return asked.size() == 1; });
+  Write(nonsense, Framed("b") + std::string(4, '\xff'));
+  play.TurnUntil([&] { return asked.size() == 2; });
+  play.TurnUntil([&] { return play.input_ended.size() == 1; });
+  EXPECT_EQ(play.input_ended[0], asked[1]);
+  shutdown(waiting.get(), SHUT_WR);
+  silent.Reset();
+  play.TurnUntil([&] { return play.input_ended.size() == 2 && ends.reasons.size() == 1; });
+  EXPECT_EQ(play.input_ended[1], asked[0]);
+
+  // Nobody gets their slots meanwhile, and both get their answers.
+  const Fd other = play.Connect();
+  for (int i = 0; i < 5; i++) play.Turn(1);
+  for (const std::int32_t id : asked) play.Reply(id, "answer");
+  play.Send();
+  play.TurnUntil([&] { return ends.reasons.size() == 3 || (shutdown(nonsense.get(), SHUT_WR), false); });
+  EXPECT_TRUE(ends.reasons[asked[0]] == CloseReason::kPeer);
+  EXPECT_TRUE(ends.reasons[asked[1]] == CloseReason::kBadFrameLength);
+  EXPECT_EQ(ReadAll(waiting), "answer");
+  EXPECT_EQ(ReadAll(nonsense), "answer");
+  EXPECT_EQ(play.input_ended.size(), 2);
+}
+
 TEST("replies to a connection of the same turn that was closed are dropped, and its files let go") {
   const ScratchFile scratch(1 << 20);
   SelectorPlay play;

@@ -84,7 +84,8 @@ void AddSelectorAbi(napi_env env, napi_value table) {
             {"SOCKET_ERROR", Value(CloseReason::kSocketError)},
             {"LOCAL", Value(CloseReason::kLocal)},
             {"FILE_SHORT", Value(CloseReason::kFileShort)},
-            {"FILE_ERROR", Value(CloseReason::kFileError)}});
+            {"FILE_ERROR", Value(CloseReason::kFileError)},
+            {"INPUT_ENDED", Value(CloseReason::kInputEnded)}});
   AddGroup(env, table, "SelectorCounter",
            {{"EXTERNAL_QUEUED_BYTES", selector_counter::kExternalQueuedBytes},
             {"GATHERED_BYTES", selector_counter::kGatheredBytes},

@@ -205,6 +205,11 @@ export const CloseReason = {
   FILE_SHORT: 7,
   /** A slice's file could not be read (EIO). To be logged. */
   FILE_ERROR: 8,
+  /**
+   * No end: the peer sends nothing more (or nothing more of it can be taken), and requests of it are open. It may be gone or
+   * may want its answers still; reported once, before its end.
+   */
+  INPUT_ENDED: 9,
 } as const;
 export type CloseReason = (typeof CloseReason)[keyof typeof CloseReason];
 
@@ -244,7 +249,10 @@ export interface SelectorOptions {
   readonly frames: Int32Array;
   /** Connection ids that were accepted since the last turn. */
   readonly opened: Int32Array;
-  /** (connection, {@link CloseReason}) pairs. An id that was reported here is not used again before the next turn. */
+  /**
+   * (connection, {@link CloseReason}) pairs. An id that was reported here is not used again before the next turn; after
+   * INPUT_ENDED it is still in use.
+   */
   readonly closed: Int32Array;
   /** Rows of {@link FLUSH_COLUMNS}. */
   readonly flushes: Int32Array;
@@ -317,7 +325,7 @@ export interface NativeAddon {
   createSegmentWriter(options: SegmentWriterOptions): Promise<NativeSegmentWriter>;
   /**
    * Opens an existing segment whose records end at `end`. The file is cut there first and, for MAPPED, extended again, so
-   * that no stale byte can come back as a record.
+   * that no stale byte can come back as a record. On a full disk it opens with nothing reserved (`reserved` is `end`).
    */
   openSegmentWriter(options: SegmentWriterOptions & { end: number }): Promise<NativeSegmentWriter>;
   /**

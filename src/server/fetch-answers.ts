@@ -70,7 +70,7 @@ export class FetchAnswers {
     const { purgatory, partitions, now } = this.broker.waits;
     const deadline = slots.deadline[slot];
     // It may have stood behind another request for longer than it wants to wait.
-    if (deadline <= now()) return false;
+    if (session.inputEnded || deadline <= now()) return false;
     const fetch = new WaitingFetch(slot, slots.minBytes[slot], 0, maxBytes, deadline);
     const part = new WaitPart(fetch, partition.index, Isolation.HIGH_WATERMARK, UNKNOWN, slots.base[slot], maxBytes);
     fetch.parts = [part];

@@ -140,7 +140,8 @@ export class MultiFetchAnswers {
     const { purgatory, partitions, now } = this.broker.waits;
     const enough = this.payloadBytes >= Math.max(1, header.minBytes) && header.minRecords <= 1;
     const deadline = slots.deadline[slot];
-    if (this.failed > 0 || this.cold.length > 0 || enough || deadline <= now()) return false;
+    if (this.failed > 0 || this.cold.length > 0 || enough) return false;
+    if (session.inputEnded || deadline <= now()) return false;
     const maxBytes = Math.min(header.maxBytes, this.broker.options.fetchMaxBytes);
     const fetch = new WaitingFetch(slot, header.minBytes, header.minRecords, maxBytes, deadline);
     const unlocated: number[] = [];

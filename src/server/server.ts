@@ -200,8 +200,14 @@ export class Server implements AppendListener {
     }
     // After the frames: what a peer sent before it went away is carried out.
     for (let i = 0; i < closed; i++) {
-      this.close(this.closed[i * 2]);
-      this.tellOfClose(this.closed[i * 2 + 1]);
+      const connection = this.closed[i * 2];
+      const reason = this.closed[i * 2 + 1];
+      if (reason === CloseReason.INPUT_ENDED) {
+        this.endWaits(connection);
+      } else {
+        this.close(connection);
+        this.tellOfClose(reason);
+      }
     }
     this.finishTurn();
   }
@@ -275,6 +281,14 @@ export class Server implements AppendListener {
     this.sessions[connection & SLOT_MASK] = undefined;
     if (session.waiting !== undefined) this.broker.waits.purgatory.cancel(session.waiting);
     this.slots.abandon(session);
+  }
+
+  /** The peer may be gone: what it asked for is answered at once, which shows it and frees its connection. */
+  private endWaits(connection: number): void {
+    const session = this.sessions[connection & SLOT_MASK];
+    if (session === undefined || session.connection !== connection) return;
+    session.inputEnded = true;
+    if (session.waiting !== undefined) this.broker.waits.purgatory.release(session.waiting);
   }
 
   /** Most ends are a peer's own business. These are ours. */

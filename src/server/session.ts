@@ -19,6 +19,11 @@ export class Session {
   keptBytes = 0;
   /** Its next request is this fetch. There is never a second one: those behind it are planned when it is answered. */
   waiting: WaitingFetch | undefined = undefined;
+  /**
+   * Its peer may be gone: it sends nothing more, which is also what a peer does that still wants its answers. It gets them,
+   * and fetches do not wait for it.
+   */
+  inputEnded = false;
   /** A timer will look at it again. */
   putOff = false;
   /** The topic of the last request: mostly also that of the next. */

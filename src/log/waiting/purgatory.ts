@@ -139,6 +139,11 @@ export class Purgatory {
     fetch.state = WaitState.DONE;
   }
 
+  /** Ends a wait: it is answered with what there is. Harmless when it has ended. */
+  release(fetch: WaitingFetch): void {
+    if (fetch.state === WaitState.PARKED) this.#wake(fetch);
+  }
+
   /** Ends every wait: each is answered with what there is. From here on nobody is taken in any more. */
   releaseAll(): void {
     this.#released = true;

@@ -56,6 +56,8 @@ export class SelectorPlay {
   readonly counters: Float64Array;
   readonly opened: number[] = [];
   readonly closed = new Map<number, CloseReason>();
+  /** Connections whose peers send nothing more and have requests open, as they were told. */
+  readonly inputEnded: number[] = [];
   turns = 0;
   /** Called for each frame with a copy of it; answers with `reply`. */
   onFrame: (connection: number, frame: Buffer) => void = (connection, frame) => this.reply(connection, frame);
@@ -147,7 +149,9 @@ export class SelectorPlay {
       this.onFrame(tables.frames[at + FrameColumn.CONNECTION], frame);
     }
     for (let i = 0; i < closed; i++) {
-      this.closed.set(tables.closed[2 * i], tables.closed[2 * i + 1] as CloseReason);
+      const reason = tables.closed[2 * i + 1] as CloseReason;
+      if (reason === CloseReason.INPUT_ENDED) this.inputEnded.push(tables.closed[2 * i]);
+      else this.closed.set(tables.closed[2 * i], reason);
     }
     this.send();
     const waiting = this.changed;
