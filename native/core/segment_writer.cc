@@ -98,6 +98,9 @@ std::shared_ptr<SegmentWriter> SegmentWriter::Open(const SegmentWriterConfig& co
   auto writer = Make(config, std::make_shared<File>(std::move(fd), config.path), end);
   *error = writer->Prepare();
   if (!*error) *error = writer->Reserve(config.reserve);
+  // What is there can be read on a full disk, too; to write there must be room again, as for every later
+  // reservation.
+  if (error->code == ENOSPC || error->code == EDQUOT) *error = {};
   return *error ? nullptr : writer;
 }
 

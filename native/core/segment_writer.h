@@ -54,7 +54,10 @@ class SegmentWriter {
   /** Creates the file, which must not exist, and forces it. Null and `error` on failure; then no file is left
    * behind. */
   static std::shared_ptr<SegmentWriter> Create(const SegmentWriterConfig& config, SysError* error);
-  /** Opens an existing segment whose records end at `end`; what lies behind is cut off for good. */
+  /**
+   * Opens an existing segment whose records end at `end`; what lies behind is cut off for good. On a full
+   * disk nothing is reserved.
+   */
   static std::shared_ptr<SegmentWriter> Open(const SegmentWriterConfig& config, std::uint32_t end,
                                              SysError* error);
 

@@ -167,6 +167,21 @@ TEST("a reservation that fails leaves the writer as it was") {
   }
 }
 
+TEST("a segment that is there opens on a full disk, with nothing reserved, and goes on when there is room") {
+  for (const SegmentMode mode : kModes) {
+    ScratchDir dir;
+    const SegmentWriterConfig config = Config(dir.At("a"), mode, RecordFormatId::kPlain);
+    WriteWhole(dir.At("a"), Stored(RecordFormatId::kPlain, {100}));
+    InChildWithout({{SYS_fallocate, ENOSPC}}, [&] {
+      SysError error;
+      const auto writer = SegmentWriter::Open(config, 104, &error);
+      return writer != nullptr && error.code == 0 && writer->reserved() == 104 &&
+             writer->Force(104).code == 0 && writer->Reserve(4096).code == ENOSPC &&
+             writer->Finish(true).code == 0 && SizeOf(dir.At("a")) == 104;
+    });
+  }
+}
+
 TEST("a kernel that cannot populate is not asked again, and the writer takes its faults itself") {
   ScratchDir dir;
   InChildWithout({{SYS_madvise, EINVAL}}, [&] {

@@ -38,8 +38,9 @@ struct WriterWrap {
 
   ~WriterWrap() {
     storage->appender.writers().Remove(id);
-    // Unmapping much takes long, and this runs in the collector.
-    if (storage->env_data == nullptr || !core->writer) return;
+    // Unmapping much takes long, and this runs in the collector. A seal or close under way still needs it,
+    // and lets go itself.
+    if (storage->env_data == nullptr || !core->writer || core->state == WriterState::kFinishing) return;
     storage->env_data->maintenance().Submit([last = std::move(core->writer)] {});
   }
 };

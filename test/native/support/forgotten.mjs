@@ -29,6 +29,18 @@ async function make(name, mode) {
   return writer;
 }
 
+async function makeAndSeal(name, mode) {
+  const sealing = await make(name, mode);
+  forced.push(sealing.seal());
+}
+
+async function collect(rounds) {
+  for (let i = 0; i < rounds; i++) {
+    globalThis.gc();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
 const forced = [];
 async function forgetInEveryState() {
   for (const mode of [0, 1]) {
@@ -36,8 +48,8 @@ async function forgetInEveryState() {
     const busy = await make(`busy-${mode}`, mode);
     busy.populate(capacity);
     forced.push(busy.barrier(), busy.file.scan(0, 0, capacity, 4096), busy.reserve(capacity));
-    const sealing = await make(`sealing-${mode}`, mode);
-    forced.push(sealing.seal());
+    await makeAndSeal(`sealing-${mode}`, mode);
+    await collect(3); // while the seal is under way
     const sealed = await make(`sealed-${mode}`, mode);
     await sealed.seal();
     const closed = await make(`closed-${mode}`, mode);
@@ -48,10 +60,7 @@ async function forgetInEveryState() {
 }
 
 await forgetInEveryState();
-for (let i = 0; i < 20; i++) {
-  globalThis.gc();
-  await new Promise((resolve) => setImmediate(resolve));
-}
+await collect(20);
 await Promise.all(forced);
 const released = (() => {
   try {
