@@ -5,12 +5,13 @@
 //
 // The layout is written before the first partition is made. It must not know topics or partitions.
 
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MillraceError } from "../model/errors.js";
 import { type DirectoryLock, native } from "../native/binding.js";
 import { isMissing } from "./damage.js";
 import type { StorageEvent } from "./events.js";
+import { makeDirectory } from "./make-directory.js";
 import { LOCK_FILE } from "./segment-name.js";
 
 export const LAYOUT_FILE = "millrace.json";
@@ -27,7 +28,7 @@ const UPGRADES: readonly LayoutUpgrade[] = [() => Promise.resolve()];
 /** Takes the directory, which is made when it is not there. Rejects DATA_DIR_IN_USE (with the holder's pid) or DATA_DIR_UNUSABLE. */
 export async function lockDataDir(path: string): Promise<DirectoryLock> {
   try {
-    await mkdir(path, { recursive: true });
+    await makeDirectory(path);
     return native.lockFile(join(path, LOCK_FILE));
   } catch (cause) {
     const { code, pid } = cause as { code?: unknown; pid?: unknown };

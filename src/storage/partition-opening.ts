@@ -3,14 +3,14 @@
 // Making one: partition.json first, then the empty first segment, then the directory is forced. Cut off in between, the next
 // start finds partition.json and no segment, and goes on from there. The checkpoint comes with the first write.
 
-import { mkdir } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { join } from "node:path";
 import { MillraceError } from "../model/errors.js";
 import { SEGMENT_BYTES_MAX } from "../model/limits.js";
 import { type DirectoryLock, native } from "../native/binding.js";
 import { readBootId } from "./boot-id.js";
 import { CheckpointFile } from "./checkpoint-file.js";
 import { PartitionDamagedError } from "./damage.js";
+import { makeDirectory } from "./make-directory.js";
 import type { PartitionOptions, StorageDeps } from "./options.js";
 import { type FoundFiles, findFiles } from "./partition-files.js";
 import { readMeta, settleFormat, writeMeta } from "./partition-meta.js";
@@ -46,17 +46,6 @@ export async function openPartition(
   } catch (cause) {
     lock.release();
     throw cause;
-  }
-}
-
-/** With its parents. Every directory in which one was made is forced, from the bottom up. */
-async function makeDirectory(dir: string): Promise<void> {
-  const path = resolve(dir);
-  const first = await mkdir(path, { recursive: true });
-  if (first === undefined) return;
-  for (let at = dirname(path); ; at = dirname(at)) {
-    await native.syncDirectory(at);
-    if (at === dirname(first)) return;
   }
 }
 

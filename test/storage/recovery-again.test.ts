@@ -1,6 +1,6 @@
 // Recoveries that are cut off themselves, what they leave for readers (the epoch), and who may open a partition at all.
 
-import { copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { logName } from "../../src/storage/segment-name.js";
@@ -165,10 +165,10 @@ describe("who has the partition", () => {
   });
 
   it("the directory is made, with its parents", async () => {
-    const dir = join(tempDir(), "data", "orders-0");
-    await (await open(dir)).close();
-    mkdirSync(dir, { recursive: true });
-    expect(files(dir)).toContain("partition.json");
+    const data = join(tempDir(), "made", "data");
+    const all = await Promise.all([0, 1, 2].map((number) => open(join(data, `orders-${number}`))));
+    for (const each of all) await each.close();
+    expect(files(data)).toEqual(["orders-0", "orders-1", "orders-2"]);
   });
 
   it("sizes that cannot be are refused before anything is made", async () => {

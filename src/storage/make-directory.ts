@@ -1,0 +1,40 @@
+// Makes a directory with its parents. Not by mkdir's `recursive`: that tries for ever, with a processor at full load, where a
+// parent is there and says ENOENT all the same (/proc does).
+
+import { mkdir, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { native } from "../native/binding.js";
+import { isMissing } from "./damage.js";
+
+/** Every directory that had to be made is named on the disk afterwards: its parent is forced. */
+export async function makeDirectory(dir: string): Promise<void> {
+  const path = resolve(dir);
+  if (await isDirectory(path)) return;
+  try {
+    await make(path);
+  } catch (cause) {
+    if (!isMissing(cause) || dirname(path) === path) throw cause;
+    await makeDirectory(dirname(path));
+    await make(path);
+  }
+  await native.syncDirectory(dirname(path));
+}
+
+async function make(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (cause) {
+    // Somebody else was faster.
+    if ((cause as { code?: unknown }).code !== "EEXIST" || !(await isDirectory(path))) throw cause;
+  }
+}
+
+/** Something else of that name is left to `mkdir` to complain about. */
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch (cause) {
+    if (isMissing(cause)) return false;
+    throw cause;
+  }
+}
