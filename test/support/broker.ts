@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { buildSync } from "esbuild";
-import { onTestFinished } from "vitest";
+import { afterAll, onTestFinished } from "vitest";
 import { packageRoot } from "../../src/native/load.js";
 import { type RunningBroker, startBroker } from "../../src/ops/start-broker.js";
 import { tempDir } from "./tmp.js";
@@ -55,10 +55,15 @@ function brokerProgram(): string {
     packages: "external",
     logLevel: "error",
   });
-  process.once("exit", () => rmSync(path, { force: true }));
   program = path;
   return path;
 }
+
+// Not at the process's exit: a test runner's worker is ended without one.
+afterAll(() => {
+  if (program !== undefined) rmSync(program, { force: true });
+  program = undefined;
+});
 
 export interface LogLine {
   readonly level: string;
