@@ -33,7 +33,7 @@ describe("C7 readers", () => {
     const before = broker.rss();
     const handles = broker.handles();
     await readers(100, 500);
-    expect(broker.handles()).toBe(handles);
+    expect(broker.handles()).toBeLessThanOrEqual(handles);
     expect(broker.rss() - before).toBeLessThan(24 * 1024 * 1024);
   }, 60_000);
 
