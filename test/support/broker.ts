@@ -137,11 +137,6 @@ export class BrokerProcess {
     return procStatus(this.pid, "VmRSS");
   }
 
-  /** Open descriptors. */
-  handles(): number {
-    return readdirSync(`/proc/${this.pid}/fd`).length;
-  }
-
   /** Open sockets: connections and listeners. */
   sockets(): number {
     const dir = `/proc/${this.pid}/fd`;
