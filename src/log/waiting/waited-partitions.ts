@@ -38,9 +38,9 @@ export class WaitedPartitions implements Partitions {
     }
     view.end = endOf(writer, part.isolation);
     view.records = Math.max(0, ceilingOf(writer, part.isolation) - part.offset);
-    // What lies in an older segment will not become more. Only where nothing of it may be read yet (it is not durable) is
-    // there something to wait for.
-    view.final = view.records > 0 && !writer.log.isActive(part.offset);
+    // What lies in an older segment, or in a log that takes no writes any more, will not become more. Only where nothing of
+    // it may be read yet (it is not durable) is there something to wait for.
+    view.final = view.records > 0 && (writer.poisoned || !writer.log.isActive(part.offset));
   }
 
   end(partition: number, isolation: Isolation): number {
