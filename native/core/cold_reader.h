@@ -31,7 +31,9 @@ class ColdReader {
   ColdReader(WorkerPool& pool, CompletionQueue& completions, Done done);
   ~ColdReader();
 
-  void Request(std::int32_t id, FilePtr file, off_t position, std::size_t bytes);
+  /** At most a chunk of `bytes` is read in. `ahead` bytes behind it are asked of the disk and not waited for.
+   */
+  void Request(std::int32_t id, FilePtr file, off_t position, std::size_t bytes, std::size_t ahead);
   /** Drops what has not begun. */
   void Clear() { waiting_.clear(); }
 
@@ -47,6 +49,7 @@ class ColdReader {
     FilePtr file;
     off_t position;
     std::size_t bytes;
+    std::size_t ahead;
   };
   /** Outlives us in jobs that are under way. Touched on the loop thread only. */
   struct Link {

@@ -36,8 +36,9 @@ enum class Sending : std::uint8_t {
   kIdle,
   /** The socket took less than there is. */
   kBlocked,
-  /** It had its share of this turn. */
-  kBudget,
+  /** It had its share of this turn, or came when there was no more to share; it is in a list of those that go
+     on. */
+  kLate,
   /** The pages of a slice are being read in. */
   kCold,
   /** The socket or a file failed; `failure` says which. */
@@ -65,6 +66,8 @@ struct Connection {
   bool in_backlog = false;
   /** Not watched for reading because of the bound on all queued bytes; in the list of those to resume. */
   bool in_paused = false;
+  /** In a list of those that send first in the next turn. */
+  bool in_late = false;
   bool gathering = false;
 
   /** Requests that were cut and not completed. */
@@ -80,6 +83,9 @@ struct Connection {
   OutputQueue out;
   /** Up to here in its file the first slice was found or brought into the cache. */
   off_t warm_until = 0;
+  /** What was last read in for it ended here. Only compared: the file may be gone. */
+  const File* cold_file = nullptr;
+  off_t cold_end = 0;
   /** What of `gather` and `out` is contained in the selector's sums. */
   std::size_t counted_gather = 0;
   std::size_t counted_out = 0;

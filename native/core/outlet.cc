@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/io.h"
+#include "core/monotonic.h"
 #include "core/residency.h"
 #include "core/socket.h"
 
@@ -15,13 +16,39 @@ namespace millrace {
 
 namespace counter = selector_counter;
 
-Outlet::Outlet(ColdReader& cold, bool zero_copy, std::size_t turn_bytes, double* counters)
+Outlet::Outlet(ColdReader& cold, bool zero_copy, std::size_t turn_bytes, std::int64_t send_us,
+               double* counters)
     : cold_(cold),
       zero_copy_(zero_copy),
       chunk_bytes_(zero_copy ? kChunkBytes : kHeapChunkBytes),
       turn_bytes_(turn_bytes),
       counters_(counters),
-      scratch_(zero_copy ? nullptr : new std::uint8_t[kHeapChunkBytes]) {}
+      scratch_(zero_copy ? nullptr : new std::uint8_t[kHeapChunkBytes]),
+      send_us_(send_us) {}
+
+void Outlet::NextTurn(std::uint32_t turn, std::int64_t now_us) {
+  turn_ = turn;
+  now_ms_ = now_us / 1000;
+  slice_bytes_ = 0;
+  RestartTime(now_us);
+}
+
+void Outlet::RestartTime(std::int64_t now_us) {
+  began_us_ = now_us;
+  any_sent_ = over_ = false;
+}
+
+void Outlet::GoOn(std::int64_t now_us, bool slices_wait) {
+  if (now_us - began_us_ >= send_us_) NextTurn(turn_, now_us);
+  now_ms_ = now_us / 1000;
+  if (slices_wait) slice_bytes_ = kTurnShares * turn_bytes_;
+}
+
+bool Outlet::over() {
+  // Read before each send, which takes a hundred times as long.
+  if (!over_ && any_sent_) over_ = MonotonicUs() - began_us_ >= send_us_;
+  return over_;
+}
 
 std::size_t Outlet::Budget(Connection& c) const {
   if (c.sent_turn != turn_) {
@@ -33,6 +60,7 @@ std::size_t Outlet::Budget(Connection& c) const {
 
 void Outlet::Account(Connection& c, std::size_t sent) {
   (void)Budget(c);
+  any_sent_ = true;
   c.sent_in_turn += sent;
   c.progress_ms = now_ms_;
   counters_[counter::kBytesOut] += static_cast<double>(sent);
@@ -52,6 +80,10 @@ void Outlet::SendBytes(Connection& c, const std::uint8_t* bytes, std::size_t cou
   if (c.sending == Sending::kFailed || count == 0) return;
   if (c.out.empty()) {
     c.progress_ms = now_ms_;  // a stall is counted from here, not from the last answer an hour ago
+    if (over()) {
+      c.sending = Sending::kLate;
+      return c.out.AppendBytes(bytes, count);
+    }
     const ssize_t sent = millrace::SendBytes(c.fd.get(), bytes, count, more);
     if (sent < 0 && !IsAgain(static_cast<int>(-sent))) return FailSend(c, static_cast<int>(-sent));
     if (sent > 0) {
@@ -71,7 +103,10 @@ void Outlet::SendSlice(Connection& c, const std::uint8_t* header, std::size_t he
   if (count == 0) return SendBytes(c, header, header_bytes, false);
   std::size_t sent = 0;
   if (c.out.empty()) {
-    if (IsWarm(c, {file, position, count}, std::min(count, chunk_bytes_))) {
+    if (over_slices()) {
+      c.progress_ms = now_ms_;
+      c.sending = Sending::kLate;
+    } else if (IsWarm(c, {file, position, count}, std::min(count, chunk_bytes_))) {
       SendBytes(c, header, header_bytes, true);
       header_bytes = 0;
       if (c.sending == Sending::kFailed) return;
@@ -100,17 +135,24 @@ void Outlet::Pump(Connection& c) {
   }
 }
 
+bool Outlet::HasSliceNext(Connection& c) {
+  if (c.out.empty()) return false;
+  const auto& front = c.out.front();
+  return front.is_slice() || (front.next != nullptr && front.next->is_slice());
+}
+
 bool Outlet::PumpBytes(Connection& c) {
   const auto& front = c.out.front();
   const auto* const next = front.next.get();
-  if (next != nullptr && next->is_slice()) {
+  const bool before_slice = next != nullptr && next->is_slice();
+  const std::size_t budget = Budget(c);
+  if (budget == 0 || (before_slice ? over_slices() : over())) {
+    c.sending = Sending::kLate;
+    return false;
+  }
+  if (before_slice) {
     const std::size_t chunk = std::min(next->left, chunk_bytes_);
     if (!IsWarm(c, {next->file, next->position, next->left}, chunk)) return false;
-  }
-  const std::size_t budget = Budget(c);
-  if (budget == 0) {
-    c.sending = Sending::kBudget;
-    return false;
   }
   const std::size_t part = std::min(front.left, budget);
   const ssize_t sent = millrace::SendBytes(c.fd.get(), front.data(), part, next != nullptr);
@@ -136,7 +178,16 @@ bool Outlet::IsWarm(Connection& c, const Slice& slice, std::size_t chunk) {
   }
   counters_[counter::kColdReads] += 1;
   c.sending = Sending::kCold;
-  cold_.Request(c.id, slice.file, slice.position, slice.left);
+  // Whoever goes on where the last read ended, or a little behind it, reads in sequence and will want what
+  // comes then; of anybody else only the rest of the slice is known to be wanted.
+  const auto ahead_max = static_cast<off_t>(kAheadBytes);
+  const bool in_sequence = c.cold_file == slice.file.get() && slice.position >= c.cold_end &&
+                           slice.position <= c.cold_end + ahead_max;
+  const std::size_t part = std::min(slice.left, ColdReader::kChunkBytes);
+  c.cold_file = slice.file.get();
+  c.cold_end = slice.position + static_cast<off_t>(part);
+  cold_.Request(c.id, slice.file, slice.position, part,
+                in_sequence ? kAheadBytes : std::min(slice.left - part, kAheadBytes));
   return false;
 }
 
@@ -144,8 +195,8 @@ std::size_t Outlet::PumpSlice(Connection& c, Slice slice) {
   const std::size_t all = slice.left;
   while (slice.left > 0) {
     const std::size_t chunk = std::min({slice.left, Budget(c), chunk_bytes_});
-    if (chunk == 0) {
-      c.sending = Sending::kBudget;
+    if (chunk == 0 || over_slices()) {
+      c.sending = Sending::kLate;
       break;
     }
     if (!IsWarm(c, slice, chunk)) break;
@@ -183,6 +234,7 @@ ssize_t Outlet::SendChunk(Connection& c, const Slice& slice, std::size_t chunk) 
     return 0;
   }
   Account(c, static_cast<std::size_t>(sent));
+  slice_bytes_ += static_cast<std::size_t>(sent);
   counters_[zero_copy_ ? counter::kSendfileBytes : counter::kHeapBytes] += static_cast<double>(sent);
   return sent;
 }

@@ -15,11 +15,24 @@ namespace millrace {
 class Outlet {
  public:
   /** `zero_copy` false: slices are read into memory and sent. `counters` are those of selector_abi.h. */
-  Outlet(ColdReader& cold, bool zero_copy, std::size_t turn_bytes, double* counters);
+  Outlet(ColdReader& cold, bool zero_copy, std::size_t turn_bytes, std::int64_t send_us, double* counters);
 
-  /** A new turn: everybody has a whole budget again. */
-  void NextTurn(std::uint32_t turn) { turn_ = turn; }
-  void set_now(std::int64_t now_ms) { now_ms_ = now_ms; }
+  /** A new turn: everybody has a whole budget again, and all together `send_us`. */
+  void NextTurn(std::uint32_t turn, std::int64_t now_us);
+  /**
+   * More is sent in a turn, or between two: in what is left of the time, or, if that is long over, as in a
+   * new one. `slices_wait`: some were too late before, so new ones have to wait behind them.
+   */
+  void GoOn(std::int64_t now_us, bool slices_wait);
+  /** The time begins anew: those who wait for a few bytes have their own, however long the slices took. */
+  void RestartTime(std::int64_t now_us);
+  /** The time for sending is over: whoever comes now is put off. Something is sent in any case. */
+  bool over();
+  /** The same for slices, which also have a number of bytes for all: whoever waits for a few bytes then waits
+   * for no more than that. */
+  bool over_slices() { return slice_bytes_ >= kTurnShares * turn_bytes_ || over(); }
+  /** A slice, or what stands before one, is what this connection sends next. */
+  static bool HasSliceNext(Connection& connection);
 
   /** `more`: the rest of this answer follows at once. */
   void SendBytes(Connection& connection, const std::uint8_t* bytes, std::size_t count, bool more);
@@ -31,6 +44,10 @@ class Outlet {
 
   /** What one system call moves at most, and what is probed at once. */
   static constexpr std::size_t kChunkBytes = ColdReader::kChunkBytes;
+  /** So many connections have their whole share of slices in a turn. */
+  static constexpr std::size_t kTurnShares = 4;
+  /** What is read ahead of a reader in sequence, so that the disk works while the socket is served. */
+  static constexpr std::size_t kAheadBytes = ColdReader::kChunkBytes;
   /** The same on the heap path: what a full socket does not take has been read in vain. */
   static constexpr std::size_t kHeapChunkBytes = 128 * 1024;
 
@@ -58,8 +75,13 @@ class Outlet {
   const std::size_t turn_bytes_;
   double* const counters_;
   std::unique_ptr<std::uint8_t[]> scratch_;
+  const std::int64_t send_us_;
   std::uint32_t turn_ = 0;
   std::int64_t now_ms_ = 0;
+  std::int64_t began_us_ = 0;
+  std::size_t slice_bytes_ = 0;
+  bool any_sent_ = false;
+  bool over_ = false;
 };
 
 }  // namespace millrace

@@ -44,6 +44,8 @@ void HandOverMapping(void* address, std::size_t written);
 ssize_t ReadCached(int fd, void* into, std::size_t bytes, off_t position);
 /** The range will be read soon, from front to back. */
 void ReadAhead(int fd, off_t position, std::size_t bytes);
+/** From here on the system reads through this descriptor what it is asked for and nothing behind it. */
+void NoReadAhead(int fd);
 /** Drops clean cached pages from `position` to the end. */
 int DropCache(int fd, off_t position);
 

@@ -108,6 +108,8 @@ void ReadAhead(int fd, off_t position, std::size_t bytes) {
   (void)::fcntl(fd, F_RDADVISE, &advice);
 }
 
+void NoReadAhead(int fd) { (void)::fcntl(fd, F_RDAHEAD, 0); }
+
 int DropCache(int fd, off_t position) {
   // Invalidating a shared mapping is the only way to drop cached pages of a file here.
   struct stat stat;

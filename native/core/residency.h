@@ -9,8 +9,10 @@
 namespace millrace {
 
 /**
- * True when all pages of the range are cached. False also when the system cannot say: whoever asks then has a
- * worker read the range in and goes on without asking again (asking again could say false for ever).
+ * True when the range can be read without waiting for a disk: all its pages are in the cache, and those that
+ * somebody is reading ahead have arrived, as far as its ends tell. False also when the system cannot say:
+ * whoever asks then has a worker read the range in and goes on without asking again (asking again could say
+ * false for ever).
  */
 bool PagesCached(int fd, off_t position, std::size_t bytes);
 

@@ -2,8 +2,6 @@
 
 #include "core/selector.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -22,12 +20,6 @@ constexpr std::uint32_t kReadsBetweenClocks = 8;
 constexpr std::int64_t kLingerMs = 1000;
 }  // namespace
 
-std::int64_t MonotonicUs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1000000 + now.tv_nsec / 1000;
-}
-
 Selector::Selector(const SelectorOptions& options, const SelectorTables& tables, WorkerPool& reads,
                    CompletionQueue& completions, std::function<void()> on_work)
     : options_(options),
@@ -38,7 +30,7 @@ Selector::Selector(const SelectorOptions& options, const SelectorTables& tables,
               options.requests_max),
       cold_(reads, completions,
             [this](std::int32_t id, ColdOutcome outcome, off_t until) { OnWarm(id, outcome, until); }),
-      outlet_(cold_, options.zero_copy, options.turn_bytes_out, tables.counters),
+      outlet_(cold_, options.zero_copy, options.turn_bytes_out, options.send_us, tables.counters),
       linger_ms_(kLingerMs),
       events_(new PollEvent[Poller::kEventsMax]),
       dropped_(new std::uint8_t[kDroppedBytes]) {}
@@ -60,15 +52,17 @@ Selector::Rows Selector::BeginTurn(int timeout_ms) {
   out_of_time_ = false;
   opened_ = 0;
   intake_.Reset();
-  outlet_.NextTurn(turn_);
-  outlet_.set_now(now_ms_);
+  outlet_.NextTurn(turn_, turn_began_us_);
   CheckQueued();  // what the caller holds for later counts too, and it may have become less
 
   const bool busy = NeedsTurn();
-  PumpWarmed();
+  PumpLate();
   WorkBacklog();
   const int ready = poller_.Wait(events_.get(), busy ? 0 : timeout_ms);
-  if (timeout_ms != 0) turn_began_us_ = MonotonicUs();
+  if (timeout_ms != 0) {
+    turn_began_us_ = MonotonicUs();
+    outlet_.GoOn(turn_began_us_, false);
+  }
   for (int i = 0; i < ready; i++) Dispatch(events_[i]);
 
   LetOldestGatherOn();
@@ -220,15 +214,6 @@ void Selector::WorkBacklog() {
   working_.clear();
 }
 
-void Selector::PumpWarmed() {
-  working_.swap(warmed_);
-  for (const std::int32_t id : working_) {
-    Connection* const c = connections_.Find(id);
-    if (c != nullptr && c->sending == Sending::kIdle) PumpOut(*c);
-  }
-  working_.clear();
-}
-
 void Selector::OnWarm(std::int32_t id, ColdOutcome outcome, off_t until) {
   if (destroyed_) return;
   Connection* const c = connections_.Find(id);
@@ -237,8 +222,8 @@ void Selector::OnWarm(std::int32_t id, ColdOutcome outcome, off_t until) {
   c->progress_ms = now_ms_;  // the wait was for our disk
   if (outcome == ColdOutcome::kRead) {
     c->warm_until = until;
-    c->sending = Sending::kIdle;
-    warmed_.push_back(id);
+    c->sending = Sending::kLate;
+    PushLate(*c);
   } else {
     CloseNow(*c, outcome == ColdOutcome::kFileShort ? CloseReason::kFileShort : CloseReason::kFileError);
   }

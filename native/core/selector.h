@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,6 +21,7 @@
 #include "core/connection_table.h"
 #include "core/intake.h"
 #include "core/listener.h"
+#include "core/monotonic.h"
 #include "core/outlet.h"
 #include "core/poller.h"
 
@@ -38,6 +40,9 @@ struct SelectorOptions {
   /** 0: never. */
   std::int64_t idle_ms;
   bool zero_copy;
+  /** How long answers are sent in one go. What is left goes on in the next turn, each connection in its turn.
+   */
+  std::int64_t send_us = 3000;
 };
 
 /** Memory of the caller that both sides read and write; selector_abi.h has the columns. Outlives the
@@ -83,7 +88,9 @@ class Selector {
   /** What was reported in this turn is settled: those slots may be used again. */
   void EndTurn();
   /** There is work that waits for no socket. */
-  bool NeedsTurn() const { return !backlog_.empty() || !warmed_.empty() || !closings_.empty(); }
+  bool NeedsTurn() const {
+    return !backlog_.empty() || !late_slices_.empty() || !late_bytes_.empty() || !closings_.empty();
+  }
 
   /** The first row that is out of bounds, or −1. Rows must be checked before they are flushed. */
   std::int64_t CheckFlush(std::uint32_t rows, std::size_t files) const;
@@ -124,7 +131,6 @@ class Selector {
   void ReadFrom(Connection& c);
   void TellInputEnded(const Connection& c);
   void WorkBacklog();
-  void PumpWarmed();
   bool OutOfTime();
   std::uint32_t ReportClosings();
   void OnWarm(std::int32_t id, ColdOutcome outcome, off_t until);
@@ -140,6 +146,9 @@ class Selector {
   void FlushConnection(Connection& c, std::uint32_t begin, std::uint32_t end,
                        const std::vector<FilePtr>& files);
   void PumpOut(Connection& c);
+  void PumpLate();
+  void PumpNext(std::deque<std::int32_t>* late);
+  void PushLate(Connection& c);
   void AfterSend(Connection& c);
 
   // selector_close.cc: the ways to an end
@@ -194,7 +203,9 @@ class Selector {
   std::vector<std::int32_t> backlog_;
   std::vector<std::int32_t> working_;
   std::vector<std::int32_t> paused_ids_;
-  std::vector<std::int32_t> warmed_;
+  /** Those that may be able to send and have not, in the order in which they go on. */
+  std::deque<std::int32_t> late_slices_;
+  std::deque<std::int32_t> late_bytes_;
   std::vector<Closing> closings_;
   Connection* oldest_ = nullptr;
   Connection* youngest_ = nullptr;
@@ -202,8 +213,5 @@ class Selector {
   std::unique_ptr<PollEvent[]> events_;
   std::unique_ptr<std::uint8_t[]> dropped_;
 };
-
-/** Monotonic, in microseconds. */
-std::int64_t MonotonicUs();
 
 }  // namespace millrace

@@ -31,7 +31,7 @@ void Selector::Watch(Connection& c, std::uint8_t to) {
 void Selector::Rearm(Connection& c) {
   if (!c.alive() || c.state == ConnectionState::kLingering) return;
   std::uint8_t to = c.watched == interest::kUnwatched ? interest::kNone : c.watched;
-  const bool writes = c.sending == Sending::kBlocked || c.sending == Sending::kBudget;
+  const bool writes = c.sending == Sending::kBlocked;
   to = static_cast<std::uint8_t>(writes ? to | interest::kWrite : to & ~interest::kWrite);
   if (MayTake(c) && !c.peer_done && !c.in_paused) to |= interest::kRead;
   if (to == interest::kNone && c.watched == interest::kUnwatched) return;

@@ -72,7 +72,7 @@ void Selector::CloseNow(Connection& c, CloseReason reason) {
   const std::int32_t id = c.id;
   c.state = ConnectionState::kClosed;
   c.sending = Sending::kIdle;
-  c.peer_done = c.held = c.output_full = c.in_backlog = c.in_paused = false;
+  c.peer_done = c.held = c.output_full = c.in_backlog = c.in_paused = c.in_late = false;
   c.open = 0;
   c.warm_until = 0;
   closings_.push_back({id, reason});
@@ -98,9 +98,8 @@ void Selector::SweepConnection(Connection& c) {
     if (now_ms_ >= c.linger_until_ms) CloseNow(c, c.reason);
     return;
   }
-  // A slice that waits for the disk is no fault of the peer. One that had its share of a turn is: the poller says
-  // at once when the socket takes more, so what it waits for is room.
-  const bool stalled = !c.out.empty() && c.sending != Sending::kCold;
+  // A slice that waits for the disk or for its turn is no fault of the peer.
+  const bool stalled = !c.out.empty() && c.sending == Sending::kBlocked;
   if (stalled && now_ms_ - c.progress_ms > options_.write_stall_ms)
     return CloseNow(c, CloseReason::kWriteStall);
   // Neither is a frame that is not received because of its own unanswered requests; the bound on all queued
@@ -138,7 +137,8 @@ void Selector::Destroy() {
   Publish();
   cold_.Clear();
   backlog_.clear();
-  warmed_.clear();
+  late_slices_.clear();
+  late_bytes_.clear();
   closings_.clear();
   reported_ = 0;
   destroyed_ = true;

@@ -36,8 +36,9 @@ std::int64_t Selector::CheckFlush(std::uint32_t rows, std::size_t files) const {
 }
 
 void Selector::Flush(std::uint32_t rows, const std::vector<FilePtr>& files) {
-  now_ms_ = MonotonicUs() / 1000;
-  outlet_.set_now(now_ms_);
+  const std::int64_t now_us = MonotonicUs();
+  now_ms_ = now_us / 1000;
+  outlet_.GoOn(now_us, !late_slices_.empty());
   for (std::uint32_t begin = 0; begin < rows;) {
     const std::int32_t id = Row(tables_, begin)[column::kConnection];
     std::uint32_t end = begin + 1;
@@ -81,6 +82,34 @@ void Selector::FlushConnection(Connection& c, std::uint32_t begin, std::uint32_t
   AfterSend(c);
 }
 
+/**
+ * Before anybody else sends: the poller reports the same connections first in each turn, and those would send
+ * all the time. Slices go first, as there is little room for them in a turn; whoever waits for a few bytes
+ * only waits for that.
+ */
+void Selector::PumpLate() {
+  for (std::size_t left = late_slices_.size(); left > 0 && !outlet_.over_slices(); left--) {
+    PumpNext(&late_slices_);
+  }
+  if (late_bytes_.empty()) return;
+  outlet_.RestartTime(MonotonicUs());
+  for (std::size_t left = late_bytes_.size(); left > 0 && !outlet_.over(); left--) PumpNext(&late_bytes_);
+}
+
+void Selector::PumpNext(std::deque<std::int32_t>* late) {
+  Connection* const c = connections_.Find(late->front());
+  late->pop_front();
+  if (c == nullptr || !c->in_late) return;
+  c->in_late = false;
+  PumpOut(*c);
+}
+
+void Selector::PushLate(Connection& c) {
+  if (c.in_late) return;
+  c.in_late = true;
+  (Outlet::HasSliceNext(c) ? late_slices_ : late_bytes_).push_back(c.id);
+}
+
 void Selector::PumpOut(Connection& c) {
   if (c.sending == Sending::kCold) return;
   outlet_.Pump(c);
@@ -94,6 +123,7 @@ void Selector::AfterSend(Connection& c) {
     const bool of_file = c.failure == CloseReason::kFileShort || c.failure == CloseReason::kFileError;
     return CloseNow(c, of_file || c.state == ConnectionState::kOpen ? c.failure : c.reason);
   }
+  if (c.sending == Sending::kLate) PushLate(c);
   CheckOutput(c);
   if (c.held && MayTake(c)) {
     c.held = false;

@@ -58,7 +58,7 @@ TEST("every request is answered once, with how far the file is in the cache") {
     count++;
   });
   for (std::int32_t round = 0; round < 4; round++) {
-    for (std::int32_t id = 1; id <= 50; id++) reader.Request(id, scratch.file(), round * 1000, 5000);
+    for (std::int32_t id = 1; id <= 50; id++) reader.Request(id, scratch.file(), round * 1000, 5000, 0);
   }
   while (count < 200) loop.Run();
   for (const auto& [id, untils] : answers) EXPECT_EQ(untils.size(), 4);
@@ -70,7 +70,7 @@ TEST("a request brings in a chunk at most, so that the next reader gets its turn
   Loop loop;
   off_t until = 0;
   ColdReader reader(loop.pool, loop.completions, [&](std::int32_t, ColdOutcome, off_t end) { until = end; });
-  reader.Request(1, scratch.file(), 100, 4 << 20);
+  reader.Request(1, scratch.file(), 100, 4 << 20, 0);
   while (until == 0) loop.Run();
   EXPECT_EQ(until, static_cast<off_t>(100 + ColdReader::kChunkBytes));
 }
@@ -83,9 +83,9 @@ TEST("a file that ends too early and one that cannot be read are told apart") {
   std::map<std::int32_t, ColdOutcome> outcomes;
   ColdReader reader(loop.pool, loop.completions,
                     [&](std::int32_t id, ColdOutcome outcome, off_t) { outcomes[id] = outcome; });
-  reader.Request(1, scratch.file(), 0, 1000);
-  reader.Request(2, scratch.file(), 0, 1001);
-  reader.Request(3, write_only, 0, 10);
+  reader.Request(1, scratch.file(), 0, 1000, 0);
+  reader.Request(2, scratch.file(), 0, 1001, 0);
+  reader.Request(3, write_only, 0, 10, 0);
   while (outcomes.size() < 3) loop.Run();
   EXPECT_TRUE(outcomes[1] == ColdOutcome::kRead);
   EXPECT_TRUE(outcomes[2] == ColdOutcome::kFileShort);
@@ -100,7 +100,7 @@ TEST("jobs that are under way when their owner goes end in nothing, and let go o
     for (int round = 0; round < 50; round++) {
       ColdReader reader(loop.pool, loop.completions,
                         [](std::int32_t, ColdOutcome, off_t) { EXPECT_TRUE(false); });
-      for (std::int32_t id = 1; id <= 10; id++) reader.Request(id, file, 0, 100'000);
+      for (std::int32_t id = 1; id <= 10; id++) reader.Request(id, file, 0, 100'000, 0);
       reader.Clear();
     }
     loop.completions.Drain();

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -85,6 +86,52 @@ TEST("slices between bytes arrive as they lie in the file, by sendfile and on th
     EXPECT_EQ(play.counter(counter::kSendfileCalls) > 0, zero_copy);
     EXPECT_EQ(play.counter(counter::kBytesOut), expected.size());
   }
+}
+
+TEST("many who take slices get alike, and one who takes a few bytes does not wait behind them") {
+  const ScratchFile scratch(4 << 20);
+  SelectorOptions options = SelectorPlay::Defaults();
+  options.turn_bytes_out = 50'000;
+  options.send_us = 0;  // the time is over with the first send: nothing but the order decides
+  SelectorPlay play(options);
+  int turns = 0;
+  int few_at = -1;
+  std::int32_t few_id = 0;
+  play.on_frame = [&](std::int32_t id, const std::uint8_t* frame, std::size_t) {
+    if (*frame == 's') {
+      play.Reply(id, "head", 1, scratch.file(), 0, 4'000'000);
+    } else {
+      play.Reply(id, "few", 1);
+      few_at = turns;
+      few_id = id;
+    }
+  };
+  constexpr std::size_t kReaders = 8;
+  std::vector<Fd> readers;
+  for (std::size_t i = 0; i < kReaders; i++) readers.push_back(play.Connect());
+  const Fd other = play.Connect();
+  for (const Fd& reader : readers) Write(reader, Framed("s"));
+  std::vector<std::size_t> got(kReaders);
+  std::size_t few = 0;
+  std::size_t asked = 0;
+  int longest = 0;
+  while (*std::max_element(got.begin(), got.end()) < 3'000'000) {
+    if (few == 3 * asked) {
+      Write(other, Framed("f"));
+      asked++;
+    }
+    play.Turn();
+    if (few_at >= 0 && play.selector.QueuedBytes(few_id) == 0) {
+      longest = std::max(longest, turns - few_at);
+      few_at = -1;
+    }
+    turns++;
+    few += ReadAll(other).size();
+    for (std::size_t i = 0; i < kReaders; i++) got[i] += ReadAll(readers[i]).size();
+  }
+  EXPECT_TRUE(*std::min_element(got.begin(), got.end()) + 4 * options.turn_bytes_out >= 3'000'000);
+  EXPECT_TRUE(asked > 10);
+  EXPECT_TRUE(longest <= 1);
 }
 
 TEST("cold slices are read in by a worker, and others are served meanwhile") {

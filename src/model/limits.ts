@@ -71,8 +71,8 @@ export const CONNECTION_EVENTS = 1024;
 
 /** What one connection may bring in in a turn: one that has much to say delays the others by this much at a time. */
 export const TURN_BYTES_IN = 256 * 1024;
-/** What one connection may send in a turn, for the same reason; more, as it costs less. */
-export const TURN_BYTES_OUT = 1024 * 1024;
+/** What one connection may send in a turn, for the same reason. Slices of all together are at most four times this. */
+export const TURN_BYTES_OUT = 256 * 1024;
 
 /** The arena of a turn beside the room for one frame of the largest size. It should fit the processor's cache. */
 export const ARENA_TURN_BYTES = 1024 * 1024;
