@@ -156,7 +156,7 @@ async function expectPoisoned(opened: Opened, durable: number): Promise<void> {
   expect(await log.applyRetention()).toBe(0);
 }
 
-describe("O07 a poisoned partition", () => {
+describe("O07 a poisoned partition", { timeout: 120_000 }, () => {
   it.each(MODES)(
     "%s is read up to the durable offset and written by nobody until a restart has recovered it",
     async (mode) => {

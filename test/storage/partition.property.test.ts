@@ -208,8 +208,10 @@ function cutPower(copy: string, { log }: Opened, random: () => number): void {
     const segment = segments.find(({ baseOffset }) => baseOffset === file.baseOffset);
     if (segment === undefined || segment.endOffset <= durable) continue;
     const path = join(copy, name);
-    const isFirst = segment.baseOffset === 0 && durable === 0;
-    if (segment.baseOffset >= durable && !isFirst && random() < 0.2) {
+    // A seal forces the directory, and so the name of the segment that follows, which was there by then.
+    const before = segments.find(({ endOffset }) => endOffset === segment.baseOffset);
+    const isNamed = before === undefined || before.sealed;
+    if (segment.baseOffset >= durable && !isNamed && random() < 0.2) {
       rmSync(path);
       continue;
     }

@@ -12,6 +12,8 @@ import { payload, payloads } from "./support/records.js";
 import { cannotMount, smallDisk } from "./support/small-disk.js";
 
 const MiB = 1024 * 1024;
+/** Filling a disk takes as long as it takes. */
+const FILLING_MS = 120_000;
 
 describe("the account of the disk", () => {
   const account = async (keepFree: number, answers: number[]) => {
@@ -146,99 +148,106 @@ describe.each(MODES)("%s", (mode) => {
 });
 
 const reason = cannotMount();
-describe.skipIf(reason !== undefined)(`O06 a full disk${reason === undefined ? "" : ` (skipped: ${reason})`}`, () => {
-  const freeBytes = (dir: string): number => {
-    const { bavail, bsize } = statfsSync(dir);
-    return bavail * bsize;
-  };
-
-  it.each(MODES)(
-    "O06 %s: LOG_FULL before the file system fails, what was acknowledged stays, and it goes on",
-    async (mode) => {
-      const disk = smallDisk(48);
-      const reserve = 8 * MiB;
-      const clock = new MovedClock();
-      writeFileSync(join(disk, "filler"), new Uint8Array(16 * MiB));
-      const space = await FileSystemSpace.open(disk, reserve, clock);
-      const opened = await open(join(disk, "orders-0"), { mode, segmentBytes: 4 * MiB, clock, deps: { space } });
-      const record = payload(7, 100_000);
-      const fill = async (): Promise<number> => {
-        for (let count = 0; ; count++) {
-          clock.ms += 100;
-          const full = await opened.append(record).then(
-            () => false,
-            (error) => {
-              expect(error).toMatchObject({ code: "LOG_FULL" });
-              return true;
-            },
-          );
-          if (full) return count;
-        }
-      };
-      const before = await fill();
-      expect(before).toBeGreaterThan(50);
-      await opened.log.force();
-      // Nearly all of what may be used is used, and what is kept free is free.
-      expect(freeBytes(disk)).toBeGreaterThan(reserve - MiB);
-      expect(freeBytes(disk)).toBeLessThan(reserve + 4 * MiB);
-      for (let offset = 0; offset < before; offset += 10) expect(await opened.read(offset)).toEqual(record);
-      rmSync(join(disk, "filler"));
-      expect(await fill()).toBeGreaterThan(100);
-      expect(await opened.readAll()).toHaveLength(opened.log.logEndOffset);
-      await opened.close();
-      const again = await open(join(disk, "orders-0"), { mode, segmentBytes: 4 * MiB });
-      expect(again.log.recovery.clean).toBe(true);
-      expect(await again.readAll()).toHaveLength(again.log.logEndOffset);
-      await again.close();
-    },
-  );
-
-  it.each(MODES)("O06 %s: retention goes on when there is no room for anything else, and makes some", async (mode) => {
-    const disk = smallDisk(24);
-    const opened = await open(join(disk, "orders-0"), { mode, segmentBytes: 2 * MiB, retentionBytes: 8 * MiB });
-    const record = payload(7, 100_000);
-    const fill = async (): Promise<number> => {
-      for (let count = 0; ; count++) {
-        try {
-          await opened.append(record);
-        } catch (cause) {
-          expect(cause).toMatchObject({ code: "LOG_FULL" });
-          return count;
-        }
-      }
+describe.skipIf(reason !== undefined)(
+  `O06 a full disk${reason === undefined ? "" : ` (skipped: ${reason})`}`,
+  { timeout: FILLING_MS },
+  () => {
+    const freeBytes = (dir: string): number => {
+      const { bavail, bsize } = statfsSync(dir);
+      return bavail * bsize;
     };
-    expect(await fill()).toBeGreaterThan(100);
-    // The last block is taken by something else, so not even an index can be written.
-    const filler = openSync(join(disk, "filler"), "w");
-    expect(() => {
-      for (;;) writeSync(filler, new Uint8Array(4096));
-    }).toThrow(/ENOSPC/);
-    closeSync(filler);
-    expect(await opened.log.applyRetention()).toBeGreaterThan(3);
-    expect(await fill()).toBeGreaterThan(30);
-    expect(await opened.readAll()).toHaveLength(opened.log.logEndOffset - opened.log.logStartOffset);
-    await opened.close();
-  });
 
-  it.each(MODES)(
-    "O06 %s: also when the account knows nothing of it, the file system's own no is LOG_FULL and never a signal",
-    async (mode) => {
-      const disk = smallDisk(24);
-      const opened = await open(join(disk, "orders-0"), { mode, segmentBytes: 8 * MiB });
-      const record = payload(7, 100_000);
-      let count = 0;
-      const full = async (): Promise<void> => {
-        for (;;) {
-          await opened.append(record);
-          count++;
-        }
-      };
-      await expect(full()).rejects.toMatchObject({ code: "LOG_FULL" });
-      expect(count).toBeGreaterThan(100);
-      await expect(opened.append(record)).rejects.toMatchObject({ code: "LOG_FULL" });
-      expect(await opened.log.force()).toBe(count);
-      expect(await opened.readAll()).toHaveLength(count);
-      await opened.close();
-    },
-  );
-});
+    it.each(MODES)(
+      "O06 %s: LOG_FULL before the file system fails, what was acknowledged stays, and it goes on",
+      async (mode) => {
+        const disk = smallDisk(48);
+        const reserve = 8 * MiB;
+        const clock = new MovedClock();
+        writeFileSync(join(disk, "filler"), new Uint8Array(16 * MiB));
+        const space = await FileSystemSpace.open(disk, reserve, clock);
+        const opened = await open(join(disk, "orders-0"), { mode, segmentBytes: 4 * MiB, clock, deps: { space } });
+        const record = payload(7, 100_000);
+        const fill = async (): Promise<number> => {
+          for (let count = 0; ; count++) {
+            clock.ms += 100;
+            const full = await opened.append(record).then(
+              () => false,
+              (error) => {
+                expect(error).toMatchObject({ code: "LOG_FULL" });
+                return true;
+              },
+            );
+            if (full) return count;
+          }
+        };
+        const before = await fill();
+        expect(before).toBeGreaterThan(50);
+        await opened.log.force();
+        // Nearly all of what may be used is used, and what is kept free is free.
+        expect(freeBytes(disk)).toBeGreaterThan(reserve - MiB);
+        expect(freeBytes(disk)).toBeLessThan(reserve + 4 * MiB);
+        for (let offset = 0; offset < before; offset += 10) expect(await opened.read(offset)).toEqual(record);
+        rmSync(join(disk, "filler"));
+        expect(await fill()).toBeGreaterThan(100);
+        expect(await opened.readAll()).toHaveLength(opened.log.logEndOffset);
+        await opened.close();
+        const again = await open(join(disk, "orders-0"), { mode, segmentBytes: 4 * MiB });
+        expect(again.log.recovery.clean).toBe(true);
+        expect(await again.readAll()).toHaveLength(again.log.logEndOffset);
+        await again.close();
+      },
+    );
+
+    it.each(MODES)(
+      "O06 %s: retention goes on when there is no room for anything else, and makes some",
+      async (mode) => {
+        const disk = smallDisk(24);
+        const opened = await open(join(disk, "orders-0"), { mode, segmentBytes: 2 * MiB, retentionBytes: 8 * MiB });
+        const record = payload(7, 100_000);
+        const fill = async (): Promise<number> => {
+          for (let count = 0; ; count++) {
+            try {
+              await opened.append(record);
+            } catch (cause) {
+              expect(cause).toMatchObject({ code: "LOG_FULL" });
+              return count;
+            }
+          }
+        };
+        expect(await fill()).toBeGreaterThan(100);
+        // The last block is taken by something else, so not even an index can be written.
+        const filler = openSync(join(disk, "filler"), "w");
+        expect(() => {
+          for (;;) writeSync(filler, new Uint8Array(4096));
+        }).toThrow(/ENOSPC/);
+        closeSync(filler);
+        expect(await opened.log.applyRetention()).toBeGreaterThan(3);
+        expect(await fill()).toBeGreaterThan(30);
+        expect(await opened.readAll()).toHaveLength(opened.log.logEndOffset - opened.log.logStartOffset);
+        await opened.close();
+      },
+    );
+
+    it.each(MODES)(
+      "O06 %s: also when the account knows nothing of it, the file system's own no is LOG_FULL and never a signal",
+      async (mode) => {
+        const disk = smallDisk(24);
+        const opened = await open(join(disk, "orders-0"), { mode, segmentBytes: 8 * MiB });
+        const record = payload(7, 100_000);
+        let count = 0;
+        const full = async (): Promise<void> => {
+          for (;;) {
+            await opened.append(record);
+            count++;
+          }
+        };
+        await expect(full()).rejects.toMatchObject({ code: "LOG_FULL" });
+        expect(count).toBeGreaterThan(100);
+        await expect(opened.append(record)).rejects.toMatchObject({ code: "LOG_FULL" });
+        expect(await opened.log.force()).toBe(count);
+        expect(await opened.readAll()).toHaveLength(count);
+        await opened.close();
+      },
+    );
+  },
+);
