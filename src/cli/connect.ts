@@ -20,28 +20,33 @@ export function withBroker(command: Command): Command {
   );
 }
 
+/** A new connection to the broker that was named. */
+export async function connectTo(
+  { broker }: BrokerOption,
+  { env }: Pick<Io, "env">,
+  options: ConnectionOptions = {},
+): Promise<Connection> {
+  try {
+    return await Connection.connect({ ...options, broker: broker ?? (env.MILLRACE_BROKER || DEFAULT_BROKER) });
+  } catch (error) {
+    if (error instanceof MillraceError && error.code === "BAD_ARGUMENT") throw new Usage(error.message);
+    throw error;
+  }
+}
+
 /** Runs `work` on a connection, which is gone afterwards. */
 export async function onBroker<T>(
-  { broker }: BrokerOption,
+  broker: BrokerOption,
   io: Io,
   work: (connection: Connection) => Promise<T>,
   options: ConnectionOptions = {},
 ): Promise<T> {
-  const connection = await connectOrSay({ ...options, broker: broker ?? (io.env.MILLRACE_BROKER || DEFAULT_BROKER) });
+  const connection = await connectTo(broker, io, options);
   try {
     return await work(connection);
   } finally {
     // Whoever has open requests here has failed already and wants no answer any more.
     if (connection.openRequests === 0) await connection.close();
     else connection.destroy();
-  }
-}
-
-async function connectOrSay(options: ConnectionOptions): Promise<Connection> {
-  try {
-    return await Connection.connect(options);
-  } catch (error) {
-    if (error instanceof MillraceError && error.code === "BAD_ARGUMENT") throw new Usage(error.message);
-    throw error;
   }
 }

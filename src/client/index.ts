@@ -39,9 +39,11 @@ export type {
   RequestOptions,
   WaitOptions,
 } from "./connection-options.js";
-export { Consumer, type ConsumerOptions, type StartPosition } from "./consumer.js";
+export { Consumer, type ConsumerOptions } from "./consumer.js";
 export { BrokerError, CorruptRecordError, LogTruncatedError, RecordExceedsMaxBytesError } from "./errors.js";
 export { fnv1a, partitionOfKey, RoundRobin } from "./partitioner.js";
+export type { ReadBounds } from "./read-position.js";
 export { RecordBatch } from "./record-batch.js";
 export { type RecordRegion, RegionBuilder, recordRegion } from "./record-region.js";
 export type { FetchAnswer, MultiFetchAnswer, RequestTime } from "./request-queue.js";
+export type { StartPosition } from "./start-position.js";

@@ -1,7 +1,7 @@
 // Waiting reads of an embedded log, as promises, on the same purgatory as the broker's fetches. A read that waits holds
 // nothing but its promise; a process whose only work is to wait for one stays alive. Knows nothing of how records are read.
 
-import { systemTimers } from "../model/clock.js";
+import { holdProcess, systemTimers } from "../model/clock.js";
 import type { PartitionLog } from "../storage/partition-log.js";
 import type { PartitionWriter } from "./partition-writer.js";
 import { Isolation } from "./waiting/isolation.js";
@@ -30,7 +30,6 @@ export interface WaitOutcome {
 const PARTITION = 0;
 /** A reader that looks at its own log has seen no other epoch. */
 const ANY_EPOCH = -1;
-const HOLD_MS = 2 ** 31 - 1;
 
 export class ReadWaits {
   readonly #log: PartitionLog;
@@ -39,7 +38,7 @@ export class ReadWaits {
   readonly #news: PartitionNews;
   readonly #ended = new Map<WaitingFetch, () => void>();
   /** Keeps the process while somebody waits: the timers of the log itself do not. */
-  #hold: NodeJS.Timeout | undefined;
+  #letGo: (() => void) | undefined;
 
   constructor(writer: PartitionWriter<PartitionLog>) {
     this.#log = writer.log;
@@ -81,7 +80,7 @@ export class ReadWaits {
 
   async #end(fetch: WaitingFetch, signal: AbortSignal | undefined): Promise<void> {
     let stop: (() => void) | undefined;
-    this.#hold ??= setTimeout(() => undefined, HOLD_MS);
+    this.#letGo ??= holdProcess();
     try {
       await new Promise<void>((resolve, reject) => {
         this.#ended.set(fetch, resolve);
@@ -95,8 +94,8 @@ export class ReadWaits {
       if (stop !== undefined) signal?.removeEventListener("abort", stop);
       this.#ended.delete(fetch);
       if (this.#ended.size === 0) {
-        clearTimeout(this.#hold);
-        this.#hold = undefined;
+        this.#letGo?.();
+        this.#letGo = undefined;
       }
     }
   }

@@ -25,3 +25,12 @@ export const systemTimers: Timers = {
     return () => clearTimeout(timer);
   },
 };
+
+/**
+ * Keeps the process alive until what it returns is called: for work that consists of waiting, with nothing open but timers
+ * that do not.
+ */
+export function holdProcess(): () => void {
+  const timer = setTimeout(() => undefined, TIMER_MAX_MS);
+  return () => clearTimeout(timer);
+}

@@ -42,7 +42,7 @@ describe("the command line", () => {
     ["a bad size", ["produce", "orders", "--batch-bytes", "1 parsec"], "a size from"],
     ["a bad rate", ["produce", "orders", "--rate", "0"], "100 or 100/s"],
     ["an unknown ack", ["produce", "orders", "--ack", "maybe"], "Allowed choices are forced, written, none"],
-    ["a bad position", ["consume", "orders", "--from", "yesterday"], "earliest, latest or an offset"],
+    ["a bad position", ["consume", "orders", "--from", "yesterday"], "earliest, latest, an offset, a time like"],
     ["a bad address", ["topics", "--broker", "a:b:c"], "no broker address"],
   ])("refuses %s with 2", async (_, args, says) => {
     const { code, stdout, stderr } = await millrace(args);

@@ -8,7 +8,7 @@ import { offset, partitionId } from "../../src/model/ids.js";
 import { RECORD_FORMATS } from "../../src/model/record-format.js";
 import { RequestKind } from "../../src/protocol/api-keys.js";
 import { encodeMetadataResponse } from "../../src/protocol/metadata.js";
-import { FakeBroker, type FakeOptions, fetchAnswer } from "../support/fake-broker.js";
+import { FakeBroker, type FakeOptions, fetchAnswerTo } from "../support/fake-broker.js";
 import { storedRecords } from "../support/stored-records.js";
 
 async function consuming(
@@ -94,11 +94,10 @@ describe.each(RECORD_FORMATS)("a consumer of %s", (format) => {
       { format },
       { maxBytes: 64, maxBytesLimit: 10_000 },
     );
-    broker.intercept = ({ kind, socket, correlationId, frame }) => {
-      if (kind !== RequestKind.FETCH_V1) return false;
-      const asked = new DataView(frame.buffer).getInt32(frame.length - 4);
+    broker.intercept = ({ fetch, socket }) => {
+      if (fetch === undefined) return false;
       const stored = storedRecords(format, [new Uint8Array(3000)]);
-      socket.write(fetchAnswer(correlationId, 1, stored.subarray(0, Math.min(asked, 1000))));
+      socket.write(fetchAnswerTo(fetch, 1, stored.subarray(0, Math.min(fetch.parts[0]?.maxBytes ?? 0, 1000))));
       return true;
     };
     await expect(consumer.poll()).rejects.toBeInstanceOf(RecordExceedsMaxBytesError);
@@ -118,8 +117,8 @@ describe.each(RECORD_FORMATS)("a consumer of %s", (format) => {
     const { broker, consumer } = await consuming(records, { format });
     const stored = storedRecords(format, records.slice(0, 3));
     new DataView(stored.buffer).setInt32(storedRecords(format, records.slice(0, 2)).length, -1);
-    broker.intercept = ({ kind, socket, correlationId }) =>
-      kind === RequestKind.FETCH_V1 && (socket.write(fetchAnswer(correlationId, 60, stored)) || true);
+    broker.intercept = ({ fetch, socket }) =>
+      fetch !== undefined && (socket.write(fetchAnswerTo(fetch, 60, stored)) || true);
     expect((await consumer.poll()).length).toBe(2);
     broker.intercept = () => false;
     expect(consumer.position).toBe(2);
@@ -134,10 +133,9 @@ describe("a consumer", () => {
     for (let bit = (third + 4) * 8; bit < (third + 8 + records[2].length) * 8; bit += 3) {
       const wrong = stored.slice();
       wrong[bit >> 3] ^= 1 << (bit & 7);
-      broker.intercept = ({ kind, socket, correlationId, frame }) => {
-        if (kind !== RequestKind.FETCH_V1) return false;
-        const asked = new DataView(frame.buffer).getUint32(frame.length - 8);
-        socket.write(fetchAnswer(correlationId, 60, asked === 0 ? wrong : wrong.subarray(third)));
+      broker.intercept = ({ fetch, socket }) => {
+        if (fetch === undefined) return false;
+        socket.write(fetchAnswerTo(fetch, 60, fetch.parts[0]?.offset === 0 ? wrong : wrong.subarray(third)));
         return true;
       };
       consumer.seek(0);
@@ -197,7 +195,7 @@ describe("a consumer", () => {
 
   it("may poll again after a failed poll, from the same offset", async () => {
     const { broker, consumer } = await consuming(records);
-    broker.intercept = ({ kind }) => kind === RequestKind.FETCH_V1;
+    broker.intercept = ({ fetch }) => fetch !== undefined;
     await expect(consumer.poll({ timeoutMs: 20 })).rejects.toThrow(code("REQUEST_TIMEOUT"));
     expect(consumer.position).toBe(0);
   });

@@ -1,19 +1,25 @@
 // `millrace consume`: partitions to stdout. Reads no faster than stdout takes.
 
-import { setTimeout as sleep } from "node:timers/promises";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import type { Connection } from "../../client/connection.js";
-import { Consumer, type StartPosition } from "../../client/consumer.js";
-import type { RecordBatch } from "../../client/record-batch.js";
+import { Consumer } from "../../client/consumer.js";
+import { type ReadBounds, ReadPosition } from "../../client/read-position.js";
+import { type Start, type StartPosition, startOf } from "../../client/start-position.js";
 import { OFFSET_MAX, PARTITIONS_MAX } from "../../model/limits.js";
+import type { RecordFormat } from "../../model/record-format.js";
 import { integer, size } from "../../ops/settings/kinds.js";
-import { type BrokerOption, onBroker, withBroker } from "../connect.js";
+import type { PartitionMetadata } from "../../protocol/metadata.js";
+import { type BrokerOption, connectTo, onBroker, withBroker } from "../connect.js";
 import { Failed, Usage } from "../failure.js";
 import type { Io } from "../io.js";
 import { Output } from "../output.js";
 import { Progress } from "../progress.js";
 import { value } from "../values.js";
+import { type Following, printFollowing } from "./follow.js";
 import { Format } from "./format.js";
+import { Printer } from "./printer.js";
+import { parseFrom } from "./start.js";
+import { printUntilEnd } from "./until-end.js";
 
 export interface ConsumeVerbOptions extends BrokerOption {
   readonly partition?: number;
@@ -29,12 +35,13 @@ const MIB = 1024 * KIB;
 const MAX_BYTES = MIB;
 /** Records up to so many bytes are read without being asked for: the broker's own bound for one answer. */
 const MAX_BYTES_LIMIT = 64 * MIB;
-/** How long a reader that has caught up waits before it asks again: not seen by a person, ten requests a second. */
-const IDLE_MS = 100;
 
 const EXAMPLES = `
-Without --until-end it goes on with what comes, until it is stopped or nobody reads its output.
---until-end stops where each partition ended when it started.
+Without --until-end it goes on with what comes, until it is stopped or nobody reads its output: the broker tells it at once, and
+when the broker is away it tries again until it is back. --until-end stops where each partition ended when it started.
+
+--from takes earliest, latest, an offset (of one partition), or a time: 2026-11-30, 2026-11-30T14:05 (here), 2026-11-30T14:05:00Z,
+1796000000000ms. From a time on nothing is left out; a few records from just before it may come, too.
 
 Format: %t topic, %p partition, %o offset, %s payload, %% a percent sign; \\n \\t \\0 and so on.
 
@@ -42,6 +49,7 @@ Examples:
   $ millrace consume orders --until-end > orders.log
   $ millrace consume orders --partition 2 --from 1000 --max-records 10 --format '%p %o %s\\n'
   $ millrace consume orders --from latest | grep --line-buffered refund
+  $ millrace consume orders --from 2026-11-30T14:00 --until-end | wc -l
 `;
 
 export function consumeCommand(program: Command, io: Io): void {
@@ -53,7 +61,7 @@ export function consumeCommand(program: Command, io: Io): void {
       .argument("<topic>"),
   )
     .option("--partition <n>", "read only this partition", value(integer(0, PARTITIONS_MAX)))
-    .option("--from <where>", "earliest, latest, or an offset", parseFrom, "earliest")
+    .option("--from <where>", "earliest, latest, an offset or a time", parseFrom, "earliest")
     .option("--until-end", "stop at the end instead of waiting for more")
     .option("--max-records <n>", "stop after so many records", value(integer(1, OFFSET_MAX)))
     .option("--format <text>", "how each record is printed", "%s\\n")
@@ -64,121 +72,79 @@ export function consumeCommand(program: Command, io: Io): void {
     );
 }
 
-function parseFrom(written: string): StartPosition {
-  if (written === "earliest" || written === "latest") return written;
-  if (/^\d{1,16}$/.test(written) && Number(written) <= OFFSET_MAX) return Number(written);
-  throw new InvalidArgumentError("It takes earliest, latest or an offset.");
+/** What is read of one partition, and from where on. */
+interface Part {
+  readonly metadata: PartitionMetadata;
+  readonly start: Start;
+}
+
+/** What is read. */
+interface Source {
+  readonly topic: string;
+  readonly format: RecordFormat;
+  readonly parts: readonly Part[];
+  readonly bounds: ReadBounds;
 }
 
 async function consume(connection: Connection, topic: string, options: ConsumeVerbOptions, io: Io): Promise<void> {
   const format = new Format(options.format);
-  const consumers = await openConsumers(connection, topic, options);
+  const [{ partitions, recordFormat }] = await connection.metadata([topic]);
+  const parts = await partsOf(connection, topic, partitions, options);
+  const { maxBytes, untilEnd, maxRecords = Number.POSITIVE_INFINITY } = options;
+  const bounds = { maxBytes, maxBytesLimit: Math.max(maxBytes, MAX_BYTES_LIMIT) };
+  const source = { topic, format: recordFormat, parts, bounds };
   const output = new Output(io.stdout);
   const progress = new Progress(io, () => performance.now(), "records");
-  const reading = new Reading(consumers, options, format, output, progress);
+  const lag = parts.reduce((sum, { metadata, start }) => sum + Math.max(0, metadata.highWatermark - start.offset), 0);
+  const printer = new Printer(format, output, progress, maxRecords, Math.min(maxRecords, lag));
   try {
-    await (options.untilEnd ? reading.untilEnd() : reading.follow());
+    if (untilEnd) await printUntilEnd(consumersOf(connection, source), printer);
+    else await printFollowing(followingOf(connection, source, options, io), printer, io.stderr);
   } finally {
     // What was read before a failure is good and is printed.
     await output.flush();
     progress.clear();
   }
-  if (options.untilEnd) progress.done(reading.records, reading.bytes, "read");
+  if (untilEnd) progress.done(printer.records, printer.bytes, "read");
 }
 
-async function openConsumers(connection: Connection, topic: string, options: ConsumeVerbOptions): Promise<Consumer[]> {
-  const [metadata] = await connection.metadata([topic]);
-  const { partitions, recordFormat } = metadata;
-  const chosen = partitions.filter(
-    ({ partition }) => options.partition === undefined || partition === options.partition,
-  );
+async function partsOf(
+  connection: Connection,
+  topic: string,
+  partitions: readonly PartitionMetadata[],
+  { partition: only, from }: ConsumeVerbOptions,
+): Promise<Part[]> {
+  const chosen = partitions.filter(({ partition }) => only === undefined || partition === only);
   if (chosen.length === 0) {
-    throw new Failed(`topic ${topic} has no partition ${options.partition}: it has ${partitions.length}, from 0 on`);
+    throw new Failed(`topic ${topic} has no partition ${only}: it has ${partitions.length}, from 0 on`);
   }
-  if (typeof options.from === "number" && chosen.length > 1) {
+  if (typeof from === "number" && chosen.length > 1) {
     throw new Usage(`--from with an offset needs --partition: topic ${topic} has ${chosen.length} partitions`);
   }
-  const maxBytesLimit = Math.max(options.maxBytes, MAX_BYTES_LIMIT);
-  return chosen.map((metadata) => {
-    const { from, maxBytes } = options;
-    const consumer = { topic, partition: metadata.partition, from, maxBytes, maxBytesLimit };
-    return new Consumer(connection, consumer, recordFormat, metadata);
+  return Promise.all(
+    chosen.map(async (metadata) => ({ metadata, start: await startOf(from, topic, metadata, connection) })),
+  );
+}
+
+function consumersOf(connection: Connection, { topic, format, parts, bounds }: Source): Consumer[] {
+  return parts.map(({ metadata, start }) => {
+    const options = { topic, partition: metadata.partition, ...bounds };
+    return new Consumer(connection, options, format, metadata, start);
   });
 }
 
-class Reading {
-  records = 0;
-  bytes = 0;
-  private readonly expected: number;
-  private readonly maxRecords: number;
-
-  constructor(
-    private readonly consumers: readonly Consumer[],
-    options: ConsumeVerbOptions,
-    private readonly format: Format,
-    private readonly output: Output,
-    private readonly progress: Progress,
-  ) {
-    this.maxRecords = options.maxRecords ?? Number.POSITIVE_INFINITY;
-    this.expected = Math.min(
-      this.maxRecords,
-      consumers.reduce((sum, consumer) => sum + consumer.lag, 0),
-    );
-  }
-
-  /** One partition after the other, each to where it ended at the start. */
-  async untilEnd(): Promise<void> {
-    for (const consumer of this.consumers) {
-      const end = consumer.highWatermark;
-      if (consumer.position >= end) continue;
-      let next = pollAhead(consumer);
-      while (!this.isDone) {
-        const batch = await next;
-        const more = consumer.position < end;
-        // The next answer is on its way while this one is printed.
-        if (more) next = pollAhead(consumer);
-        await this.print(batch, end);
-        if (!more) break;
-      }
-    }
-  }
-
-  /** All partitions beside each other, without an end. */
-  async follow(): Promise<void> {
-    await Promise.all(this.consumers.map((consumer) => this.followOne(consumer)));
-  }
-
-  private async followOne(consumer: Consumer): Promise<void> {
-    while (!this.isDone) {
-      const batch = await consumer.poll();
-      await this.print(batch, Number.POSITIVE_INFINITY);
-      if (batch.length > 0) continue;
-      // What is there is seen now, not when a piece is full.
-      await this.output.flush();
-      await sleep(IDLE_MS);
-    }
-  }
-
-  private get isDone(): boolean {
-    return this.records >= this.maxRecords;
-  }
-
-  private async print(batch: RecordBatch, end: number): Promise<void> {
-    const { output, format, progress } = this;
-    const count = Math.min(batch.length, end - batch.baseOffset, this.maxRecords - this.records);
-    this.records += count;
-    for (let i = 0; i < count; i++) {
-      format.print(output, batch, i);
-      if (output.isFull) await output.handOver();
-    }
-    if (count > 0) this.bytes += batch.ranges[2 * count - 1];
-    progress.show(this.records, this.bytes, this.expected > 0 ? this.records / this.expected : undefined);
-  }
-}
-
-/** A poll that may be left behind: when printing fails, nobody waits for it any more. */
-function pollAhead(consumer: Consumer): Promise<RecordBatch> {
-  const batch = consumer.poll();
-  batch.catch(() => undefined);
-  return batch;
+function followingOf(connection: Connection, source: Source, broker: BrokerOption, io: Io): Following {
+  const { topic, format, parts, bounds } = source;
+  const positions = parts.map(
+    ({ metadata, start }) => new ReadPosition(topic, format, metadata, start.offset, start.epoch, bounds),
+  );
+  // There is one already.
+  let first: Connection | undefined = connection;
+  const connect = (): Promise<Connection> => {
+    if (first === undefined) return connectTo(broker, io);
+    const connected = Promise.resolve(first);
+    first = undefined;
+    return connected;
+  };
+  return { positions, connect, address: connection.address };
 }

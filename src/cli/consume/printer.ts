@@ -1,0 +1,43 @@
+// Batches to stdout, in the format that was asked for, until so many records are printed.
+
+import type { RecordBatch } from "../../client/record-batch.js";
+import type { Output } from "../output.js";
+import type { Progress } from "../progress.js";
+import type { Format } from "./format.js";
+
+export class Printer {
+  records = 0;
+  bytes = 0;
+
+  constructor(
+    private readonly format: Format,
+    private readonly output: Output,
+    private readonly progress: Progress,
+    private readonly maxRecords: number,
+    /** How many records there are to print, as far as that is known; 0: it is not. */
+    private readonly expected: number,
+  ) {}
+
+  /** Everything that may be printed is. */
+  get isDone(): boolean {
+    return this.records >= this.maxRecords;
+  }
+
+  /** Prints the records below the offset `end`. */
+  async print(batch: RecordBatch, end: number): Promise<void> {
+    const { output, format, progress } = this;
+    const count = Math.max(0, Math.min(batch.length, end - batch.baseOffset, this.maxRecords - this.records));
+    this.records += count;
+    for (let i = 0; i < count; i++) {
+      format.print(output, batch, i);
+      if (output.isFull) await output.handOver();
+    }
+    if (count > 0) this.bytes += batch.ranges[2 * count - 1];
+    progress.show(this.records, this.bytes, this.expected > 0 ? this.records / this.expected : undefined);
+  }
+
+  /** What was printed is written. */
+  flush(): Promise<void> {
+    return this.output.flush();
+  }
+}

@@ -1,0 +1,28 @@
+// Each partition to where it ended at the start, one after the other.
+
+import type { Consumer } from "../../client/consumer.js";
+import type { RecordBatch } from "../../client/record-batch.js";
+import type { Printer } from "./printer.js";
+
+export async function printUntilEnd(consumers: readonly Consumer[], printer: Printer): Promise<void> {
+  for (const consumer of consumers) {
+    const end = consumer.highWatermark;
+    if (consumer.position >= end) continue;
+    let next = pollAhead(consumer);
+    while (!printer.isDone) {
+      const batch = await next;
+      const more = consumer.position < end;
+      // The next answer is on its way while this one is printed.
+      if (more) next = pollAhead(consumer);
+      await printer.print(batch, end);
+      if (!more) break;
+    }
+  }
+}
+
+/** A poll that may be left behind: when printing fails, nobody waits for it any more. */
+function pollAhead(consumer: Consumer): Promise<RecordBatch> {
+  const batch = consumer.poll();
+  batch.catch(() => undefined);
+  return batch;
+}

@@ -1,0 +1,193 @@
+// Reads several partitions on and on over one connection, and over the next one when that is cut: from the positions it had,
+// so that what was read is not read again and nothing is left out. The broker waits until something comes (FETCH v3, v2), so
+// a follower that has caught up costs a request in twenty seconds. What records are is read-position.ts's.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { MillraceError } from "../model/errors.js";
+import {
+  CLIENT_FOLLOW_BYTES,
+  CLIENT_FOLLOW_WAIT_MS,
+  CLIENT_RECONNECT_MS_MAX,
+  CLIENT_RECONNECT_MS_MIN,
+} from "../model/limits.js";
+import { Backoff } from "./backoff.js";
+import type { Connection } from "./connection.js";
+import { BrokerError } from "./errors.js";
+import { fetchRound, type Round } from "./fetch-round.js";
+import type { ReadPosition } from "./read-position.js";
+import type { RecordBatch } from "./record-batch.js";
+
+export interface FollowerOptions {
+  /** Opens a connection for this follower alone. It is asked again after each cut. */
+  readonly connect: () => Promise<Connection>;
+  /** Where to read: 1 to 1000 partitions, each once. */
+  readonly positions: readonly ReadPosition[];
+  /** At most so many bytes for all partitions at a time. Default 4 MiB, or what one position asks for when that is more. */
+  readonly maxBytes?: number;
+  /** How long the broker may wait for something to come. Default 20 seconds. */
+  readonly maxWaitMs?: number;
+  /** How much must be there to end its wait, in bytes as stored. Default 1. */
+  readonly minBytes?: number;
+  /** How long a request may take beyond that wait until the connection is given up. Default: the connection's. */
+  readonly timeoutMs?: number;
+  /** Ends the following: the iteration throws the signal's reason. */
+  readonly signal?: AbortSignal;
+  /** The connection was lost, or could not be made again, and will be tried in `retryMs`. */
+  readonly onLost?: (error: MillraceError, retryMs: number) => void;
+  /** The broker has answered again after that. */
+  readonly onRecovered?: () => void;
+  /** For the jitter of the pauses; in [0, 1). */
+  readonly random?: () => number;
+}
+
+/** What another connection may put right. */
+const RETRIED: ReadonlySet<string> = new Set(["CONNECTION_LOST", "CONNECTION_FAILED", "REQUEST_TIMEOUT"]);
+
+const isRetriable = (error: unknown): error is MillraceError =>
+  error instanceof BrokerError ? error.retriable : error instanceof MillraceError && RETRIED.has(error.code);
+
+export class Follower implements AsyncIterable<readonly RecordBatch[]> {
+  private readonly maxBytes: number;
+  private readonly backoff: Backoff;
+  private connection: Connection | undefined;
+  private connectedOnce = false;
+  private failing = false;
+  private closed = false;
+  /** Whose turn it is to be first. */
+  private turn = 0;
+
+  constructor(private readonly options: FollowerOptions) {
+    const largest = Math.max(...options.positions.map(({ maxBytes }) => maxBytes));
+    this.maxBytes = options.maxBytes ?? Math.max(CLIENT_FOLLOW_BYTES, largest);
+    this.backoff = new Backoff(CLIENT_RECONNECT_MS_MIN, CLIENT_RECONNECT_MS_MAX, options.random ?? Math.random);
+  }
+
+  /** Everything that the broker has told of so far was given. */
+  get isCaughtUp(): boolean {
+    return this.options.positions.every(({ lag }) => lag === 0);
+  }
+
+  /**
+   * The batches of each answer, one for each partition that brought records. The next answer is on its way while one is
+   * handled; not more than that, so whoever handles slowly slows the reading down.
+   *
+   * Throws what no other connection puts right: {@link LogTruncatedError}, OFFSET_OUT_OF_RANGE, {@link CorruptRecordError}, …,
+   * after what came beside it was given; and the first time what keeps it from connecting. It is iterated once.
+   */
+  async *[Symbol.asyncIterator](): AsyncGenerator<readonly RecordBatch[], void, undefined> {
+    const { signal } = this.options;
+    const abort = (): void => this.close();
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      let next = this.round();
+      for (;;) {
+        const { batches, error } = await next;
+        if (error === undefined) next = ahead(this.round());
+        if (batches.length > 0) yield batches;
+        if (error !== undefined) throw error;
+      }
+    } finally {
+      signal?.removeEventListener("abort", abort);
+      this.close();
+    }
+  }
+
+  private close(): void {
+    this.closed = true;
+    this.connection?.destroy();
+  }
+
+  /** The next answer that has something in it. */
+  private async round(): Promise<Pick<Round, "batches" | "error">> {
+    for (;;) {
+      const round = await this.tryRound();
+      if (round === undefined) continue;
+      const { error } = round;
+      if (isRetriable(error)) {
+        // What came beside it is given first; the next round connects again.
+        await this.failed(error);
+        if (round.batches.length > 0) return { batches: round.batches, error: undefined };
+      } else if (error !== undefined || round.batches.some(({ length }) => length > 0)) {
+        return round;
+      }
+    }
+  }
+
+  /** Undefined: it could not be asked, and a pause has passed. */
+  private async tryRound(): Promise<Round | undefined> {
+    const { signal, maxWaitMs = CLIENT_FOLLOW_WAIT_MS, minBytes = 1, timeoutMs } = this.options;
+    try {
+      const connection = await this.connected();
+      const inTurn = this.inTurn();
+      const bytes = Math.max(this.maxBytes, inTurn[0]?.wantedBytes ?? 0);
+      const round = await fetchRound(connection, inTurn, bytes, { maxWaitMs, minBytes, timeoutMs });
+      if (!isRetriable(round.error)) this.succeeded();
+      this.turn = this.nextTurn(inTurn, round);
+      return round;
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      if (this.closed || !isRetriable(error) || !this.connectedOnce) throw error;
+      await this.failed(error);
+      return undefined;
+    }
+  }
+
+  private async connected(): Promise<Connection> {
+    this.options.signal?.throwIfAborted();
+    if (this.connection !== undefined) return this.connection;
+    const connection = await this.options.connect();
+    if (this.closed) {
+      connection.destroy();
+      this.options.signal?.throwIfAborted();
+      throw new MillraceError("CLOSED", "the follower was closed while it connected");
+    }
+    this.connection = connection;
+    this.connectedOnce = true;
+    return connection;
+  }
+
+  private async failed(error: MillraceError): Promise<void> {
+    this.connection?.destroy();
+    this.connection = undefined;
+    this.failing = true;
+    const retryMs = this.backoff.next();
+    this.options.onLost?.(error, retryMs);
+    const { signal } = this.options;
+    try {
+      await sleep(retryMs, undefined, { signal });
+    } catch {
+      throw signal?.reason;
+    }
+  }
+
+  private succeeded(): void {
+    this.backoff.reset();
+    if (!this.failing) return;
+    this.failing = false;
+    this.options.onRecovered?.();
+  }
+
+  private inTurn(): ReadPosition[] {
+    const { positions } = this.options;
+    return [...positions.slice(this.turn), ...positions.slice(0, this.turn)];
+  }
+
+  /**
+   * An answer is filled from the front, and the first gets its bytes in any case. So whoever had more to read and got nothing
+   * goes first; if there is nobody like that, whoever stands behind the last that got something.
+   */
+  private nextTurn(inTurn: readonly ReadPosition[], { batches }: Round): number {
+    const { positions } = this.options;
+    const served = new Set(batches.map(({ topic, partition }) => `${topic}-${partition}`));
+    const got = inTurn.map(({ topic, partition }) => served.has(`${topic}-${partition}`));
+    const starved = inTurn.findIndex(({ lag }, i) => lag > 0 && !got[i]);
+    const steps = starved >= 0 ? starved : got.lastIndexOf(true) + 1;
+    return (this.turn + steps) % positions.length;
+  }
+}
+
+/** Nobody waits for it when handling what came before fails. */
+function ahead<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}

@@ -1,0 +1,149 @@
+// Where a reader stands in one partition, and how an answer moves it: past whole records, verified, and no further. It knows
+// no connection and asks for nothing itself.
+
+import { MillraceError } from "../model/errors.js";
+import { type Offset, offset, type PartitionId, partitionId } from "../model/ids.js";
+import { CLIENT_FETCH_BYTES_MIN } from "../model/limits.js";
+import type { RecordFormat } from "../model/record-format.js";
+import { UNKNOWN } from "../protocol/fetch-multi.js";
+import type { PartitionMetadata } from "../protocol/metadata.js";
+import { Found, RecordCursor } from "../protocol/records.js";
+import { CorruptRecordError, RecordExceedsMaxBytesError } from "./errors.js";
+import { RecordBatch } from "./record-batch.js";
+
+/** How much a reader asks for, in bytes as stored. */
+export interface ReadBounds {
+  /** At most so many bytes at a time, at least 16. Default 1 MiB. */
+  readonly maxBytes?: number;
+  /** When the next record is larger than `maxBytes`, ask for as much as it takes, up to this. Default: `maxBytes`, never more. */
+  readonly maxBytesLimit?: number;
+}
+
+/** What of an answer matters to a position. */
+export interface FetchedBytes {
+  readonly highWatermark: Offset;
+  /** −1: the broker did not say. */
+  readonly epoch: number;
+  readonly payload: Uint8Array;
+}
+
+const MAX_BYTES = 1024 * 1024;
+
+export class ReadPosition {
+  readonly partition: PartitionId;
+  readonly maxBytes: number;
+  /** How much to ask for now. */
+  wantedBytes: number;
+  private readonly limit: number;
+  private readonly cursor: RecordCursor;
+  private ranges = new Uint32Array(1024);
+  private at: Offset;
+  private end: Offset;
+  private seenEpoch: number;
+
+  /** Throws STORAGE_FAILURE for a partition that the broker refused to open, BAD_ARGUMENT for bounds that cannot be. */
+  constructor(
+    readonly topic: string,
+    format: RecordFormat,
+    metadata: PartitionMetadata,
+    start: Offset,
+    /** Under which `start` was got; −1: unknown, so that it is not noticed when the log was cut before the first answer. */
+    epoch: number,
+    bounds: ReadBounds,
+  ) {
+    if (metadata.highWatermark < 0) {
+      const text = `partition ${topic}-${metadata.partition} is not open: the broker refused it, its log says why`;
+      throw new MillraceError("STORAGE_FAILURE", text);
+    }
+    this.maxBytes = bounds.maxBytes ?? MAX_BYTES;
+    if (!Number.isInteger(this.maxBytes) || this.maxBytes < CLIENT_FETCH_BYTES_MIN) {
+      const text = `maxBytes is ${bounds.maxBytes}: expected a whole number of at least ${CLIENT_FETCH_BYTES_MIN}`;
+      throw new MillraceError("BAD_ARGUMENT", text);
+    }
+    this.partition = partitionId(metadata.partition);
+    this.limit = bounds.maxBytesLimit ?? this.maxBytes;
+    this.wantedBytes = this.maxBytes;
+    this.cursor = new RecordCursor(format);
+    this.end = metadata.highWatermark;
+    this.at = start;
+    this.seenEpoch = epoch;
+  }
+
+  /** The offset to ask for next. */
+  get next(): Offset {
+    return this.at;
+  }
+
+  /** The epoch of the log that the position belongs to; −1: unknown. */
+  get epoch(): number {
+    return this.seenEpoch;
+  }
+
+  /** Where the partition ended for readers when the broker last said so. */
+  get highWatermark(): Offset {
+    return this.end;
+  }
+
+  /** How many records there are from the position to the high watermark, as last heard. */
+  get lag(): number {
+    return Math.max(0, this.end - this.at);
+  }
+
+  moveTo(next: Offset, epoch: number): void {
+    this.at = next;
+    this.seenEpoch = epoch;
+    this.wantedBytes = this.maxBytes;
+  }
+
+  /**
+   * Moves past the whole records of an answer to a request for `askedBytes` from `from` on, and gives them; none at the end.
+   * Undefined: the next record is larger than that, and `wantedBytes` says now what it takes. Throws
+   * {@link RecordExceedsMaxBytesError} when it may not ask for so much, {@link CorruptRecordError} for a record that is wrong,
+   * after those before it were given; the position stays where it was then.
+   */
+  take(from: Offset, askedBytes: number, { highWatermark, epoch, payload }: FetchedBytes): RecordBatch | undefined {
+    const { topic, partition } = this;
+    const { records, found } = this.walk(payload);
+    if (records === 0 && found !== Found.END) {
+      if (found !== Found.CUT) throw new CorruptRecordError(topic, partition, from, WRONG[found]);
+      const needed = this.cursor.cutRecordBytes;
+      // More is asked for only while it can help: a broker may have a lower bound of its own.
+      if (needed > askedBytes && needed <= this.limit) {
+        this.wantedBytes = needed;
+        return undefined;
+      }
+      throw new RecordExceedsMaxBytesError(topic, partition, from, needed, askedBytes);
+    }
+    this.end = highWatermark;
+    this.seenEpoch = epoch === UNKNOWN ? this.seenEpoch : epoch;
+    this.wantedBytes = this.maxBytes;
+    // A wrong record behind whole ones is where the next answer begins, and that one says so.
+    this.at = offset(from + records);
+    const ranges = this.ranges.slice(0, 2 * records);
+    return new RecordBatch(topic, partition, from, highWatermark, payload, ranges);
+  }
+
+  /** Finds the whole records of a payload into `ranges`. */
+  private walk(payload: Uint8Array): { records: number; found: Exclude<Found, typeof Found.RECORD> } {
+    const { cursor } = this;
+    cursor.reset(new DataView(payload.buffer, payload.byteOffset, payload.byteLength), 0, payload.length);
+    for (let records = 0; ; records++) {
+      const found = cursor.next();
+      if (found !== Found.RECORD) return { records, found };
+      if (2 * records === this.ranges.length) this.growRanges();
+      this.ranges[2 * records] = cursor.payloadFrom;
+      this.ranges[2 * records + 1] = cursor.payloadEnd;
+    }
+  }
+
+  private growRanges(): void {
+    const larger = new Uint32Array(this.ranges.length * 2);
+    larger.set(this.ranges);
+    this.ranges = larger;
+  }
+}
+
+const WRONG = {
+  [Found.BAD_LENGTH]: "its length cannot be",
+  [Found.BAD_SUM]: "its checksum does not match its bytes",
+} as const;

@@ -1,0 +1,46 @@
+// Where a reader begins, and under which epoch it got that place.
+
+import { MillraceError } from "../model/errors.js";
+import { type Offset, offset } from "../model/ids.js";
+import { OFFSET_MAX } from "../model/limits.js";
+import { UNKNOWN } from "../protocol/fetch-multi.js";
+import type { PartitionMetadata } from "../protocol/metadata.js";
+import type { Connection } from "./connection.js";
+
+/** The start of the live log, its end for readers, an offset, or a time: the first record of then, or a little earlier. */
+export type StartPosition = "earliest" | "latest" | Offset | number | Date;
+
+export interface Start {
+  readonly offset: Offset;
+  /** −1: unknown, the offset comes from somewhere else. */
+  readonly epoch: number;
+}
+
+/** Asks the broker only for a time. Throws BAD_ARGUMENT, and as {@link Connection.listOffsets}. */
+export async function startOf(
+  from: StartPosition,
+  topic: string,
+  partition: PartitionMetadata,
+  connection: Connection,
+): Promise<Start> {
+  if (!(from instanceof Date)) return knownStart(from, partition);
+  const found = await connection.listOffsets(topic, partition.partition, from.getTime());
+  return { offset: found.offset, epoch: UNKNOWN };
+}
+
+/** What is known without asking. Throws BAD_ARGUMENT. */
+export function knownStart(from: Exclude<StartPosition, Date>, partition: PartitionMetadata): Start {
+  const { epoch } = partition;
+  // `earliest` is the start of the live log, not zero: after retention, zero would be out of range.
+  if (from === "earliest") return { offset: partition.logStartOffset, epoch };
+  if (from === "latest") return { offset: partition.highWatermark, epoch };
+  return { offset: checkedOffset(from), epoch: UNKNOWN };
+}
+
+/** Throws BAD_ARGUMENT unless it is an offset. */
+export function checkedOffset(value: unknown): Offset {
+  if (Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= OFFSET_MAX) {
+    return offset(value as number);
+  }
+  throw new MillraceError("BAD_ARGUMENT", `"${value}" is no position: expected earliest, latest, an offset or a Date`);
+}
