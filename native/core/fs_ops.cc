@@ -76,9 +76,7 @@ SysError ReplaceFile(const std::string& path, const std::uint8_t* bytes, std::si
 }
 
 SysError TruncateFile(const File& file, const std::string& path, std::int64_t size) {
-  while (::ftruncate(file.fd(), static_cast<off_t>(size)) != 0) {
-    if (errno != EINTR) return SysError::Last("ftruncate", path);
-  }
+  if (const int code = ResizeFile(file.fd(), size)) return {code, "ftruncate", path};
   return {};
 }
 

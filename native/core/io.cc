@@ -98,6 +98,13 @@ int WriteZeros(int fd, off_t from, off_t to) {
   return 0;
 }
 
+int ResizeFile(int fd, off_t bytes) {
+  while (::ftruncate(fd, bytes) != 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
 int ForceFile(int fd) {
   return Barrier([fd] { return platform::ForceFile(fd); });
 }

@@ -18,6 +18,8 @@ int WriteAt(int fd, const void* from, std::size_t bytes, off_t position);
 int WriteVectorsAt(int fd, iovec* parts, std::size_t count, off_t position);
 /** Zeros from `from` to `to`. 0, or the errno. */
 int WriteZeros(int fd, off_t from, off_t to);
+/** Cuts or extends. 0, or the errno. */
+int ResizeFile(int fd, off_t bytes);
 
 /** 0, or the errno. A barrier that failed must not be repeated and called good: the next one can say 0 with
  * the data gone. */

@@ -3,8 +3,6 @@
 
 #include "core/mapped_writer.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -46,7 +44,7 @@ MappedWriter::~MappedWriter() {
 }
 
 SysError MappedWriter::Prepare() {
-  if (::ftruncate(file()->fd(), static_cast<off_t>(capacity())) != 0) return Failure(errno, "ftruncate");
+  if (const int code = ResizeFile(file()->fd(), capacity())) return Failure(code, "ftruncate");
   if (const int code = mapping_.Map(file()->fd(), capacity(), file()->path())) return Failure(code, "mmap");
   target_ = std::make_shared<PopulateTarget>(file(), mapping_.base());
   target_->set_written(end());

@@ -23,13 +23,6 @@ Fd OpenFile(const std::string& path, int flags) {
   }
 }
 
-int Resize(int fd, std::uint32_t bytes) {
-  while (::ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
-    if (errno != EINTR) return errno;
-  }
-  return 0;
-}
-
 }  // namespace
 
 SegmentWriter::SegmentWriter(const SegmentWriterConfig& config, FilePtr file, std::uint32_t end)
@@ -84,7 +77,7 @@ std::shared_ptr<SegmentWriter> SegmentWriter::Open(const SegmentWriterConfig& co
   if (stat.st_size > static_cast<off_t>(end)) {
     // Cut before anything else, and on the disk: a record that was given up must not come back after a power
     // cut, behind others that took its place.
-    int code = Resize(fd.get(), end);
+    int code = ResizeFile(fd.get(), end);
     const char* syscall = "ftruncate";
     if (code == 0) {
       code = ForceFile(fd.get());
@@ -97,7 +90,8 @@ std::shared_ptr<SegmentWriter> SegmentWriter::Open(const SegmentWriterConfig& co
   }
   auto writer = Make(config, std::make_shared<File>(std::move(fd), config.path), end);
   *error = writer->Prepare();
-  if (!*error) *error = writer->Reserve(config.reserve);
+  if (*error) return nullptr;
+  *error = writer->Reserve(config.reserve);
   // What is there can be read on a full disk, too; to write there must be room again, as for every later
   // reservation.
   if (error->code == ENOSPC || error->code == EDQUOT) *error = {};
@@ -142,7 +136,7 @@ SysError SegmentWriter::Reserve(std::uint32_t up_to) {
 SysError SegmentWriter::Force(std::uint32_t end) {
   std::lock_guard<std::mutex> lock(forcing_);
   if (const int code = broken()) return Failure(code, "barrier");
-  if (finished_ || (!resized_ && end <= forced_)) return {};
+  if (!resized_ && end <= forced_) return {};
   SysError error;
   if (resized_) {
     if (const int code = ForceFile(file_->fd())) error = Failure(code, "fsync");
@@ -166,10 +160,12 @@ SysError SegmentWriter::Finish(bool force) {
   }
   finished_ = true;
   Release();
-  if (const int code = Resize(file_->fd(), end())) {
+  if (const int code = ResizeFile(file_->fd(), end())) {
     Break(code);
     return Failure(code, "ftruncate");
   }
+  // A barrier that was asked for before and is still in its queue finds that it has to cover the cut.
+  resized_ = true;
   if (!force) return {};
   // One barrier, after the cut: it covers the records and the size, and pages that were populated ahead are
   // gone by then.
@@ -177,6 +173,8 @@ SysError SegmentWriter::Finish(bool force) {
     Break(code);
     return Failure(code, "fsync");
   }
+  resized_ = false;
+  forced_ = end();
   return {};
 }
 

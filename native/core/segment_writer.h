@@ -146,7 +146,7 @@ class SegmentWriter {
   std::mutex forcing_;
   bool resized_ = true;       // Under `forcing_`: the next barrier must cover metadata, too.
   std::uint32_t forced_ = 0;  // Under `forcing_`.
-  bool finished_ = false;     // Under both.
+  bool finished_ = false;     // Under `reserving_`.
 };
 
 }  // namespace millrace

@@ -182,6 +182,17 @@ TEST("a segment that is there opens on a full disk, with nothing reserved, and g
   }
 }
 
+TEST("a mapped segment that cannot be extended is not opened, on a full disk either") {
+  ScratchDir dir;
+  WriteWhole(dir.At("a"), Stored(RecordFormatId::kPlain, {100}));
+  InChildWithout({{SYS_ftruncate, ENOSPC}}, [&] {
+    SysError error;
+    const auto writer =
+        SegmentWriter::Open(Config(dir.At("a"), SegmentMode::kMapped, RecordFormatId::kPlain), 104, &error);
+    return writer == nullptr && error.code == ENOSPC;
+  });
+}
+
 TEST("a kernel that cannot populate is not asked again, and the writer takes its faults itself") {
   ScratchDir dir;
   InChildWithout({{SYS_madvise, EINVAL}}, [&] {

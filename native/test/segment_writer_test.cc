@@ -273,5 +273,29 @@ TEST("a mapped segment can be filled to its last byte") {
   }
 }
 
+TEST("a barrier that comes to its turn only after a close forces all the same") {
+  OnEveryPath([](ScratchDir&, const SegmentWriterConfig& config, RecordFormatId) {
+    const Writer writer = Created(config);
+    EXPECT_EQ(Add(writer.get(), {1000}), 0);
+    EXPECT_EQ(writer->Finish(/*force=*/false).code, 0);
+    const std::uint64_t before = BarrierCount();
+    EXPECT_EQ(writer->Force(writer->end()).code, 0);
+    EXPECT_EQ(BarrierCount(), before + 1);
+    EXPECT_EQ(writer->Force(writer->end()).code, 0);
+    EXPECT_EQ(BarrierCount(), before + 1);
+  });
+}
+
+TEST("a barrier after a seal has nothing left to force") {
+  OnEveryPath([](ScratchDir&, const SegmentWriterConfig& config, RecordFormatId) {
+    const Writer writer = Created(config);
+    EXPECT_EQ(Add(writer.get(), {1000}), 0);
+    EXPECT_EQ(writer->Finish(/*force=*/true).code, 0);
+    const std::uint64_t before = BarrierCount();
+    EXPECT_EQ(writer->Force(writer->end()).code, 0);
+    EXPECT_EQ(BarrierCount(), before);
+  });
+}
+
 }  // namespace
 }  // namespace millrace::test
