@@ -1,5 +1,5 @@
 // Bytes that wait: appended behind, taken from the front. Grows with what is appended, never by what is
-// announced.
+// announced, and gives much memory back as soon as it is empty.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,9 @@ class ByteBuffer {
 
   void Consume(std::size_t count) {
     begin_ += count;
-    if (begin_ == end_) begin_ = end_ = 0;
+    if (begin_ != end_) return;
+    begin_ = end_ = 0;
+    if (capacity_ > kKeptEmpty) Release();
   }
 
   /** Gives the memory back. */
@@ -65,6 +67,8 @@ class ByteBuffer {
   }
 
   static constexpr std::size_t kSmallest = 256;
+  /** Buffers that are filled and emptied all the time keep this much. */
+  static constexpr std::size_t kKeptEmpty = 16 * 1024;
 
   std::uint8_t* memory_ = nullptr;
   std::size_t begin_ = 0;

@@ -156,6 +156,18 @@ TEST("an announcement alone takes no memory") {
   EXPECT_LE(play.connection.gather.capacity(), 512);
 }
 
+TEST("the memory of a large frame goes with it, even if the next one has begun") {
+  Play play(300'000, 1000, 100);
+  const std::string large = Framed(Pattern(300'000, 1));
+  const std::string all = large + Framed("next");
+  Exchange(play, all.substr(0, large.size() + 1), 60'000, 1);
+  EXPECT_EQ(play.frames.size(), 1);
+  EXPECT_EQ(play.connection.gather.size(), 1);
+  EXPECT_LE(play.connection.gather.capacity(), 16 * 1024);
+  Exchange(play, all.substr(large.size() + 1), 60'000, 2);
+  EXPECT_EQ(play.frames.back(), "next");
+}
+
 TEST("at the bound of open requests bytes are held back, and taken up without anything new arriving") {
   Play play(1000, 3, 100);
   std::string all;
