@@ -1,7 +1,6 @@
 // A log in your own process: one partition directory, no server, the same classes that the broker uses. This file is its
 // public face; what it may be told is in embedded-options.ts. It must not know the protocol or a client.
 
-import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { AckPolicy } from "../model/ack-policy.js";
 import { systemClock, systemTimers } from "../model/clock.js";
@@ -24,6 +23,7 @@ import { AppendTurn } from "../storage/append-turn.js";
 import { FileSystemSpace } from "../storage/disk-space.js";
 import { FilePool } from "../storage/file-pool.js";
 import { IndexCache } from "../storage/index-cache.js";
+import { makeDirectory } from "../storage/make-directory.js";
 import { PartitionLog, type SegmentInfo } from "../storage/partition-log.js";
 import { PopulateBudget } from "../storage/populate-window.js";
 import type { RecoveryReport } from "../storage/recovery-report.js";
@@ -110,7 +110,7 @@ export async function openLog(dir: string, options: LogOptions = {}): Promise<Lo
   const path = resolve(dir);
   let log: PartitionLog;
   try {
-    await mkdir(path, { recursive: true });
+    await makeDirectory(path);
     log = await PartitionLog.open(path, checked, {
       clock: systemClock,
       indexCache: new IndexCache(EMBEDDED_INDEX_CACHE_BYTES),

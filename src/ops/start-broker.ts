@@ -66,7 +66,7 @@ export async function startResolved(resolved: Resolved, log: OperatorLog): Promi
 
   const state: { broker?: Broker; server?: Server; sidePort?: SidePort; stopping: boolean } = { stopping: false };
   // The directory first: a second broker on it is told of the directory and its holder, not of a port.
-  const dataDir = await openDataDir(options.dataDir);
+  const dataDir = await openDataDir(options.dataDir, log);
   tellOfStart(resolved, version, log);
   let ownsDataDir = true;
   try {

@@ -38,7 +38,7 @@ class Play {
     if (resolution.problems !== undefined) throw new Error(resolution.problems.join("\n"));
     const options = brokerOptions(resolution.resolved, planDescriptors(native.openFilesLimit(), 1, 10, true));
     const time = new ManualTime();
-    const broker = await Broker.open(options, await openDataDir(dir), {
+    const broker = await Broker.open(options, await openDataDir(dir, silentLog), {
       clock: { now: () => 1_000_000 + time.monotonicNow() },
       monotonicNow: () => time.monotonicNow(),
       timers: time,
