@@ -8,6 +8,7 @@ import { Exit, exitOf, failureText } from "./failure.js";
 import { fetchDemoCommand } from "./fetch-demo/fetch-demo.js";
 import { healthCommand } from "./health.js";
 import type { Io } from "./io.js";
+import { offsetsCommand } from "./offsets.js";
 import { ClosedPipe } from "./output.js";
 import { produceCommand } from "./produce/produce.js";
 import { serveCommand } from "./serve.js";
@@ -45,6 +46,7 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
   produceCommand(program, io);
   consumeCommand(program, io);
   topicsCommand(program, io);
+  offsetsCommand(program, io);
   healthCommand(program, io);
   verifyCommand(program, io);
   dumpCommand(program, io);
