@@ -2,6 +2,7 @@
 
 import type { Case, Sample, Side } from "./lib/figures.js";
 import type { Question } from "./lib/question.js";
+import { OTHERS } from "./lib/report.js";
 import type { ServerProcess } from "./lib/server-process.js";
 import { type ServerKind, type ServerSetup, serverKinds, TOPIC, usual } from "./lib/servers.js";
 import { inDirectory, loadServer, type Stand, warmMemory } from "./lib/stand.js";
@@ -58,7 +59,7 @@ function sideOf(stand: Stand, running: Running, flags: Flags): Side {
           "p50 µs": result.latency.p50Us,
           "p99 µs": result.latency.p99Us,
           "client cores": result.cpu.fraction,
-          "other cores": othersCores + stolenCores,
+          [OTHERS]: othersCores + stolenCores,
         },
       };
     },

@@ -21,6 +21,8 @@ export interface Environment {
   readonly compiler: string;
   readonly commit: string;
   readonly load: string;
+  /** How the kernel schedules what is measured: "normal", or something that pushes other programs aside. */
+  readonly scheduling: string;
   /** bbr paces what it sends by timers, also on loopback, and that costs more than the sending. */
   readonly congestionControl: string;
   /** A guest whose free pages go back to its host pays for each fresh page twice. */
@@ -73,6 +75,15 @@ export function mountOf(mounts: string, directory: string): Mount {
   return { type: best.type, options: best.options };
 }
 
+const POLICIES = ["normal", "real-time (SCHED_FIFO)", "real-time (SCHED_RR)", "batch", "", "idle", "deadline"];
+
+/** From `/proc/self/stat`: nice value and policy. Children inherit both. */
+export function schedulingOf(stat: string): string {
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const policy = POLICIES[Number(fields[38])] ?? "unknown";
+  return Number(fields[16]) === 0 ? policy : `${policy}, nice ${fields[16]}`;
+}
+
 export async function environment(directory: string, repository: string): Promise<Environment> {
   const mount = mountOf(await textOf("/proc/mounts"), directory);
   const commit = await outputOf("git", ["rev-parse", "--short", "HEAD"], repository);
@@ -92,6 +103,7 @@ export async function environment(directory: string, repository: string): Promis
     load: loadavg()
       .map((load) => load.toFixed(2))
       .join(" "),
+    scheduling: schedulingOf(await textOf("/proc/self/stat")),
     congestionControl: (await textOf("/proc/sys/net/ipv4/tcp_congestion_control")).trim(),
     freePageReporting: (await textOf("/proc/interrupts")).includes("reporting_vq"),
   };

@@ -2,6 +2,7 @@
 // counted (a broker that runs for years is not measured by its first tenth of a second), then the load that is.
 
 import type { Case, Sample, Side } from "./figures.js";
+import { OTHERS } from "./report.js";
 import { type ServerKind, type ServerSetup, serverKinds, TOPIC } from "./servers.js";
 import { inDirectory, loadServer, type ServerLoad, type Stand, warmMemory } from "./stand.js";
 import { commandLine, type Flags } from "./tools.js";
@@ -56,7 +57,7 @@ export function produceSample({ load, serverCpu, othersCores, stolenCores }: Ser
       "max µs": load.latency.maxUs,
       "server CPU µs/request": (serverCpu / load.requests) * 1e6,
       "client cores": load.cpu.fraction,
-      "other cores": othersCores + stolenCores,
+      [OTHERS]: othersCores + stolenCores,
     },
   };
 }

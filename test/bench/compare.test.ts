@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { inTurn, pairRatios, spread } from "../../bench/lib/compare.js";
 import { type Case, measureCase, type Sample, shortNumber } from "../../bench/lib/figures.js";
-import { markdown } from "../../bench/lib/report.js";
+import { markdown, OTHERS } from "../../bench/lib/report.js";
 
 const constant = (values: number[], details: Record<string, number> = {}) => {
   let next = 0;
@@ -69,18 +69,22 @@ describe("comparing", () => {
 });
 
 describe("the report", () => {
-  it("has flush mode, sample, spread, ratio and command of every figure, and the machine above", async () => {
+  const page = async (othersCores: number): Promise<string> => {
     const one: Case = {
       label: "64 producers",
       flush: "FORCED",
       unit: "requests/s",
       sample: "2 s",
       sides: [
-        { name: "millrace", command: "loadgen --ack forced", measure: constant([58_000, 60_000]) },
+        {
+          name: "millrace",
+          command: "loadgen --ack forced",
+          measure: constant([58_000, 60_000], { [OTHERS]: othersCores }),
+        },
         { name: "floor", command: "floor serve", measure: constant([100_000, 100_000]) },
       ],
     };
-    const page = markdown({
+    return markdown({
       environment: {
         date: "2025-01-01 00:00",
         cpu: "a processor",
@@ -94,6 +98,7 @@ describe("the report", () => {
         compiler: "g++ 12",
         commit: "abc",
         load: "0 0 0",
+        scheduling: "normal",
         congestionControl: "cubic",
         freePageReporting: false,
       },
@@ -102,10 +107,19 @@ describe("the report", () => {
       freshMemory: { cold: 0.5, warm: 5 },
       sections: [{ name: "forced", title: "Forced", about: "About it.", cases: [await measureCase(one, 2)] }],
     });
-    expect(page).toContain(
-      "| 64 producers | FORCED | millrace | 59 000 | 58 000 – 60 000 | **0.59** (0.58 – 0.60) | 2 × 2 s |",
+  };
+
+  it("has flush mode, sample, spread, ratio and command of every figure, and the machine above", async () => {
+    const text = await page(0.1);
+    expect(text).toContain(
+      "| 64 producers | FORCED | millrace | 59 000 | 58 000 – 60 000 | **0.59** (0.58 – 0.60) | 0.1 | 2 × 2 s |",
     );
-    expect(page).toContain("loadgen --ack forced");
-    for (const fact of ["a processor", "ext4", "6.1", "abc", "cubic"]) expect(page).toContain(fact);
+    expect(text).toContain("loadgen --ack forced");
+    for (const fact of ["a processor", "ext4", "6.1", "abc", "cubic", "normal"]) expect(text).toContain(fact);
+  });
+
+  it("says above all figures when other programs were at work", async () => {
+    expect(await page(0.1)).not.toContain("Doubtful");
+    expect(await page(1.2)).toContain("**Doubtful:** other programs used up to 1.2 of the 2 cores");
   });
 });

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { cpuOf, machineCpu, parseMachineStat, parseProcessStat } from "../../bench/lib/cpu.js";
-import { environment, mountOf, refuseMemory, UnfitStand } from "../../bench/lib/environment.js";
+import { environment, mountOf, refuseMemory, schedulingOf, UnfitStand } from "../../bench/lib/environment.js";
 import { argumentsOf, commandLine } from "../../bench/lib/tools.js";
 import { tempDir } from "../support/tmp.js";
 
@@ -26,6 +26,14 @@ describe("the stand", () => {
 
   it("reads the machine's processor time without what was idle", () => {
     expect(parseMachineStat("cpu  100 200 300 9999 9999 10 20 400 0 0\ncpu0 …")).toEqual({ busy: 6.3, stolen: 4 });
+  });
+
+  it("says when what is measured pushes other programs aside", () => {
+    const stat = (nice: number, policy: number): string =>
+      `7 (a b) S ${Array(15).fill(0).join(" ")} ${nice} ${Array(21).fill(0).join(" ")} ${policy} 0`;
+    expect(schedulingOf(stat(0, 0))).toBe("normal");
+    expect(schedulingOf(stat(-5, 0))).toBe("normal, nice -5");
+    expect(schedulingOf(stat(0, 1))).toBe("real-time (SCHED_FIFO)");
   });
 
   it.skipIf(process.platform !== "linux")("counts the processor time that this process spends", async () => {
