@@ -189,6 +189,7 @@ export const CLIENT_POLL_MS = 100;
 export const CLIENT_FOLLOW_WAIT_MS = 20_000;
 /** What one answer to a follower of several partitions may bring: the largest that is worth its memory twice, read and ahead. */
 export const CLIENT_FOLLOW_BYTES = 4 * 1024 * 1024;
-/** The first pause before a follower connects again, and the longest: a restart is seen at once, an outage costs little. */
+/** The first pause before a follower connects again: a restart is seen at once. */
 export const CLIENT_RECONNECT_MS_MIN = 50;
+/** The longest pause: an outage costs little, and its end is noticed within seconds. */
 export const CLIENT_RECONNECT_MS_MAX = 5_000;
