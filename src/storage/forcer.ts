@@ -68,15 +68,18 @@ export class Forcer {
       const state = this.#state;
       state.throwUnlessWritable();
       const active = state.list.active;
-      const target: Durable = { offset: state.logEndOffset, segment: active, position: active.bytes };
+      let target: Durable = { offset: state.logEndOffset, segment: active, position: active.bytes };
       if (target.offset === state.durable.offset && this.#retired.length === 0 && !state.directoryDirty) {
         return target.offset;
       }
       try {
         await this.#sealThose((segment) => segment !== active);
-        // It may have been rolled meanwhile; then it is the first of the retired, and sealing it forces it.
-        if (this.#retired[0] === active) await this.#sealFirst();
-        else if (this.#isUnforced(target)) await active.writer?.barrier();
+        if (this.#retired[0] === active) {
+          // Rolled meanwhile. Sealing forces all of it, and all of it counts: retention may take whatever is sealed, and the
+          // durable offset would be left in a segment that is gone, where no checkpoint can name it.
+          await this.#sealFirst();
+          target = { offset: active.endOffset, segment: active, position: active.bytes };
+        } else if (this.#isUnforced(target)) await active.writer?.barrier();
         await this.#forceDirectory();
       } catch (cause) {
         throw state.poison(cause);
