@@ -1,5 +1,6 @@
 // How a verb ends other than well: exit codes, and what a person reads.
 
+import { LogTruncatedError } from "../client/errors.js";
 import { MillraceError } from "../model/errors.js";
 
 export const Exit = { OK: 0, FAILED: 1, USAGE: 2 } as const;
@@ -38,6 +39,9 @@ function lines(first: string, rest: readonly string[]): string {
 
 /** What to do about it. */
 function advice(error: MillraceError): string[] {
+  if (error instanceof LogTruncatedError) {
+    return [`\`--partition ${error.partition} --from ${error.epochStart}\` reads what stands there now`];
+  }
   // A connection that is lost because of what came on it: the cause says more.
   if (error.cause instanceof MillraceError) return advice(error.cause);
   switch (error.code) {
