@@ -43,6 +43,10 @@ IntakeResult Intake::Read(Connection& c, std::size_t budget, std::int64_t now_ms
     // What is not received now stays in the socket.
     result = full() ? IntakeResult{IntakeStop::kBacklog} : Receive(c, budget);
   }
+  // The beginning of a frame waits for answers as whole frames do. It must not count as one that goes on when
+  // its bytes come, nor be late.
+  const bool at_bound = c.open >= requests_max_ && !c.gather.empty();
+  if (result.stop == IntakeStop::kWait && at_bound) result.stop = IntakeStop::kRequests;
   // The clock of a frame starts with its first byte.
   if (!c.gather.empty() && (!had || rows_ != rows_before)) c.frame_since_ms = now_ms;
   return result;

@@ -20,7 +20,7 @@ enum class IntakeStop {
   kWait,
   /** Goes on in the next turn without waiting: the arena or the table is full. */
   kBacklog,
-  /** Whole frames or nothing: goes on when requests have been completed. */
+  /** Goes on when requests have been completed. */
   kRequests,
   kEndOfStream,
   kBadLength,

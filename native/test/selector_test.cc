@@ -438,6 +438,38 @@ TEST("at the bound on all queued bytes the oldest gatherer goes on, and the othe
   EXPECT_EQ(play.counter(counter::kOutputBytes), 0);
 }
 
+TEST("a frame that waits for its connection's own answers is neither the one that goes on nor late") {
+  SelectorOptions options = SelectorPlay::Defaults();
+  options.requests_max = 2;
+  options.frame_timeout_ms = 300;
+  SelectorPlay play(options);
+  Ends ends(play);
+  std::vector<std::int32_t> ids;
+  std::size_t frames = 0;
+  play.on_opened = [&](std::int32_t id) { ids.push_back(id); };
+  play.on_frame = [&](std::int32_t, const std::uint8_t*, std::size_t) { frames++; };
+  const Fd client = play.Connect();
+  play.TurnUntil([&] { return ids.size() == 1; });
+  const std::string frame = Framed("request");
+  Write(client, frame + frame + frame.substr(0, 6));
+  play.TurnUntil([&] { return frames == 2; });
+  play.counters[counter::kExternalQueuedBytes] = options.queued_bytes_max;
+  const Fd other = play.Connect();
+  play.TurnUntil([&] { return ids.size() == 2; });
+  Write(client, frame.substr(6));
+  const std::uint64_t before = play.turns;
+  for (const std::int64_t until = MonotonicUs() + 400'000; MonotonicUs() < until;) play.Turn(20);
+  EXPECT_LE(play.turns, before + 40);
+  // Its answers come, and with them the whole time for the frame.
+  play.counters[counter::kExternalQueuedBytes] = 0;
+  play.Reply(ids[0], "ab", 2);
+  play.Send();
+  play.selector.Sweep();
+  EXPECT_EQ(ends.reasons.size(), 0);
+  for (int i = 0; i < 100 && frames < 3; i++) play.Turn();
+  EXPECT_EQ(frames, 3);
+}
+
 TEST("bytes held by the caller pause connections as well, and their going resumes them") {
   SelectorOptions options = SelectorPlay::Defaults();
   options.queued_bytes_max = 1000;
