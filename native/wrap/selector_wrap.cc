@@ -124,13 +124,16 @@ bool ReadFiles(napi_env env, napi_value value, std::vector<FilePtr>* files) {
 napi_value Flush(napi_env env, napi_callback_info info) {
   const Args args(env, info);
   SelectorLoop* const loop = LoopFrom(args);
-  Selector* const selector = SelectorOf(env, loop);
   std::uint32_t rows = 0;
-  if (selector == nullptr || !ReadUint32(env, args[0], "rows", 0, selector->flushes_max(), &rows)) {
+  if (loop == nullptr || loop->selector() == nullptr ||
+      !ReadUint32(env, args[0], "rows", 0, loop->selector()->flushes_max(), &rows)) {
     return nullptr;
   }
   std::vector<FilePtr>& files = loop->files();
-  if (ReadFiles(env, args[1], &files)) {
+  // The files come first: reading an element can run JavaScript (a getter), which could detach an array or
+  // end the selector.
+  Selector* const selector = ReadFiles(env, args[1], &files) ? SelectorOf(env, loop) : nullptr;
+  if (selector != nullptr) {
     const std::int64_t bad = selector->CheckFlush(rows, files.size());
     if (bad < 0) {
       selector->Flush(rows, files);
@@ -170,6 +173,8 @@ napi_value Finish(napi_env env, napi_callback_info info) {
   SelectorLoop* const loop = LoopFrom(args);
   std::int64_t linger_ms = 0;
   if (loop == nullptr || !ReadInteger(env, args[0], "lingerMs", 0, INT32_MAX, &linger_ms)) return nullptr;
+  // One that has ended resolves at once.
+  if (loop->selector() != nullptr && SelectorOf(env, loop) == nullptr) return nullptr;
   return loop->Finish(linger_ms);
 }
 

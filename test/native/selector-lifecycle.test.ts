@@ -1,7 +1,7 @@
 // A selector in each state: not listening, busy, finishing, ended; in other threads, and in an environment that goes.
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -265,6 +265,7 @@ describe("JavaScript around it", () => {
     const selector = new native.Selector({ ...all, ...memory }, () => undefined);
     structuredClone(memory.replies.buffer, { transfer: [memory.replies.buffer as ArrayBuffer] });
     expect(() => selector.flush(0, [])).toThrow(/detached/);
+    expect(() => selector.finish(0)).toThrow(/detached/);
     selector.destroy();
     expect(() => new native.Selector({ ...all, ...memory }, () => undefined)).toThrow(/replies/);
     const { code, stderr } = runScript(`
@@ -275,6 +276,25 @@ describe("JavaScript around it", () => {
     `);
     expect(code).not.toBe(0);
     expect(stderr).toContain("was detached");
+  });
+
+  it("an array that goes while the files of a flush are read is noticed too", async () => {
+    const path = join(tempDir(), "a");
+    writeFileSync(path, "bytes");
+    const file = await native.openFile(path, { writable: false });
+    const all = { ...defaults, maxFrameBytes: 1000, turnBytesIn: 1000 };
+    const memory = tables(all);
+    const selector = new native.Selector({ ...all, ...memory }, () => undefined);
+    const files = [file];
+    Object.defineProperty(files, 0, {
+      get: () => {
+        structuredClone(memory.flushes.buffer, { transfer: [memory.flushes.buffer as ArrayBuffer] });
+        return file;
+      },
+    });
+    expect(() => selector.flush(1, files)).toThrow(/detached/);
+    selector.destroy();
+    file.close();
   });
 
   it("listens in worker threads, several at once, and a thread may end in the middle of a turn", async () => {
