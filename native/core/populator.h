@@ -1,10 +1,9 @@
 // Makes pages of mappings ready ahead of their writers, on one thread, so that neither the loop nor a barrier
 // pays for fresh ones. There are two degrees of it:
 //   populated   faulted in for writing: an append is a plain copy. The pages are dirty.
-//   prepared    populated and written out once: the blocks under them are written blocks. A barrier over
-//   blocks that were
-//               only reserved must also record, in the file system's journal, that they are in use now; over
-//               prepared ones it writes the data and nothing else, which halves it (docs/decisions.md).
+//   prepared    populated and written out once: the blocks under them are written blocks.
+// A barrier over blocks that were only reserved must also record, in the file system's journal, that they are
+// in use now; over prepared ones it writes the data and nothing else, which halves it (docs/decisions.md).
 // Both are hints: where the system has no call for it, nothing happens.
 #pragma once
 
