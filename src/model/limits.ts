@@ -77,11 +77,14 @@ export const TURN_BYTES_OUT = 256 * 1024;
 /** The arena of a turn beside the room for one frame of the largest size. It should fit the processor's cache. */
 export const ARENA_TURN_BYTES = 1024 * 1024;
 
-/** Replies that are planned (a lookup for each) before other work gets its chance; a plan takes about a microsecond. */
-export const PLANS_PER_FLUSH = 2048;
+/**
+ * Fetches that are answered before other work gets its chance: a lookup for each, and where each is on a connection of its own
+ * two system calls, 5 µs in all.
+ */
+export const PLANS_PER_FLUSH = 512;
 
-/** Waiting fetches that one turn looks at after a publish: about a millisecond, with many of them further apart in memory two. */
-export const LOOKS_PER_TURN = 2048;
+/** Waiting fetches that one turn looks at after a publish: about a millisecond when they lie far apart in memory. */
+export const LOOKS_PER_TURN = 512;
 
 /** What a partition of a waiting FETCH v3 takes in memory beside the request itself: measured 150 bytes. */
 export const WAITING_PART_BYTES = 160;
