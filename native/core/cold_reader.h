@@ -14,8 +14,10 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "core/file.h"
+#include "core/let_go.h"
 #include "core/worker_pool.h"
 
 namespace millrace {
@@ -34,6 +36,8 @@ class ColdReader {
   /** At most a chunk of `bytes` is read in. `ahead` bytes behind it are asked of the disk and not waited for.
    */
   void Request(std::int32_t id, FilePtr file, off_t position, std::size_t bytes, std::size_t ahead);
+  /** For whoever sends from files: gives one up without the loop waiting for the disk. */
+  void Release(FilePtr file) { LetGo(std::move(file), pool_); }
   /** Drops what has not begun. */
   void Clear() { waiting_.clear(); }
 

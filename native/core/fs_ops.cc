@@ -11,13 +11,14 @@
 #include <cstdio>
 
 #include "core/io.h"
+#include "core/platform.h"
 
 namespace millrace {
 namespace {
 
 Fd Open(const std::string& path, int flags) {
   for (;;) {
-    const int fd = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
+    const int fd = platform::Open(path.c_str(), flags);
     if (fd >= 0 || errno != EINTR) return Fd(fd);
   }
 }

@@ -130,7 +130,12 @@ void Outlet::Pump(Connection& c) {
     const auto& front = c.out.front();
     const std::size_t sent = PumpSlice(c, {front.file, front.position, front.left});
     if (c.sending == Sending::kFailed) return;
-    if (sent > 0) c.out.Consume(sent);
+    if (sent > 0) {
+      FilePtr done;
+      if (sent == front.left) done = front.file;
+      c.out.Consume(sent);
+      cold_.Release(std::move(done));
+    }
     if (c.sending != Sending::kIdle) return;
   }
 }

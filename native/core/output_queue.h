@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "core/file.h"
 
@@ -51,6 +52,13 @@ class OutputQueue {
   /** `count` bytes of the front are done; at most what it has left. */
   void Consume(std::size_t count);
   void Clear();
+  /** Hands over the files of the slices that wait, before `Clear`. */
+  template <typename Take>
+  void TakeFiles(Take&& take) {
+    for (Chunk* chunk = head_.get(); chunk != nullptr; chunk = chunk->next.get()) {
+      if (chunk->is_slice()) take(std::move(chunk->file));
+    }
+  }
 
  private:
   Chunk& Push(std::size_t capacity);

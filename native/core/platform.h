@@ -18,6 +18,13 @@ namespace millrace::platform {
 /** "linux-x64" or the like. */
 const char* Name();
 
+/**
+ * `open`, closed on exec, made with mode 0644. Reads leave no trace in the file's times where that can be
+ * had: on Linux each read after a write would begin a transaction of the file system's journal, and wait with
+ * it for a barrier that is under way.
+ */
+int Open(const char* path, int flags);
+
 /** `fsync`, to the medium: on macOS F_FULLFSYNC. */
 int ForceFile(int fd);
 /** The same without metadata that reading does not need, where there is such a call. */

@@ -56,6 +56,8 @@ const char* Name() { return "darwin-arm64"; }
 const char* Name() { return "darwin"; }
 #endif
 
+int Open(const char* path, int flags) { return ::open(path, flags | O_CLOEXEC, 0644); }
+
 int ForceFile(int fd) { return FullSync(fd); }
 int ForceFileData(int fd) { return FullSync(fd); }
 

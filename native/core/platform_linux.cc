@@ -95,6 +95,12 @@ const char* Name() { return "linux-arm64"; }
 const char* Name() { return "linux"; }
 #endif
 
+int Open(const char* path, int flags) {
+  const int fd = ::open(path, flags | O_CLOEXEC | O_NOATIME, 0644);
+  // Somebody else's file.
+  return fd < 0 && errno == EPERM ? ::open(path, flags | O_CLOEXEC, 0644) : fd;
+}
+
 int ForceFile(int fd) { return ::fsync(fd); }
 int ForceFileData(int fd) { return ::fdatasync(fd); }
 

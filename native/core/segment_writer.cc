@@ -18,7 +18,7 @@ namespace {
 
 Fd OpenFile(const std::string& path, int flags) {
   for (;;) {
-    const int fd = ::open(path.c_str(), flags | O_RDWR | O_CLOEXEC, 0644);
+    const int fd = platform::Open(path.c_str(), flags | O_RDWR);
     if (fd >= 0 || errno != EINTR) return Fd(fd);
   }
 }

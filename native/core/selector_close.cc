@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/selector.h"
 #include "core/socket.h"
@@ -67,6 +68,7 @@ void Selector::CloseNow(Connection& c, CloseReason reason) {
   c.fd.Reset();
   SetGathering(c, false);
   c.gather.Release();
+  c.out.TakeFiles([this](FilePtr file) { cold_.Release(std::move(file)); });
   c.out.Clear();
   Recount(c);
   const std::int32_t id = c.id;

@@ -12,6 +12,7 @@
 
 #include "core/fs_ops.h"
 #include "core/io.h"
+#include "core/let_go.h"
 #include "core/platform.h"
 #include "core/segment_scan.h"
 #include "core/stored_walk.h"
@@ -291,6 +292,7 @@ napi_value Close(napi_env env, napi_callback_info info) {
   FileWrap* wrap = Unwrap<FileWrap>(env, args.self);
   if (wrap == nullptr) return nullptr;
   if (wrap->file) wrap->last_path = wrap->file->path();
+  LetGo(std::move(wrap->file), EnvData::Get(env)->maintenance());
   wrap->file = nullptr;
   return Undefined(env);
 }
