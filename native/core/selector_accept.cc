@@ -66,7 +66,7 @@ void Selector::AcceptFrom(Door& door) {
 }
 
 bool Selector::Admit(Fd fd, bool tcp) {
-  TuneSocket(fd.get(), tcp);
+  TuneSocket(fd.get(), tcp, options_.write_stall_ms);
   Connection& c = connections_.Take();
   if (poller_.Watch(fd.get(), static_cast<std::uint64_t>(c.id), interest::kUnwatched, interest::kRead)) {
     c.state = ConnectionState::kClosed;

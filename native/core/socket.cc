@@ -7,15 +7,18 @@
 #include <signal.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 
 namespace millrace {
 
 namespace {
-// A peer that vanished without a word is noticed after 60 + 6 × 10 s, in place of the system's two hours.
 constexpr int kKeepAliveIdleSeconds = 60;
 constexpr int kKeepAliveIntervalSeconds = 10;
 constexpr int kKeepAliveProbes = 6;
+constexpr std::int64_t kVanishedMs =
+    1000 * (kKeepAliveIdleSeconds + kKeepAliveProbes * kKeepAliveIntervalSeconds);
 }  // namespace
 
 bool IsAgain(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
@@ -31,7 +34,7 @@ void IgnoreSigpipe() {
   if (sigaction(SIGPIPE, nullptr, &current) == 0 && current.sa_handler == SIG_DFL) signal(SIGPIPE, SIG_IGN);
 }
 
-void TuneSocket(int fd, bool tcp) {
+void TuneSocket(int fd, bool tcp, std::int64_t stall_ms) {
   const int on = 1;
 #ifdef SO_NOSIGPIPE
   setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
@@ -46,6 +49,14 @@ void TuneSocket(int fd, bool tcp) {
 #endif
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &kKeepAliveIntervalSeconds, sizeof kKeepAliveIntervalSeconds);
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &kKeepAliveProbes, sizeof kKeepAliveProbes);
+  const std::int64_t unacknowledged_ms = std::min<std::int64_t>(std::max(stall_ms, kVanishedMs), INT_MAX);
+#if defined(TCP_USER_TIMEOUT)
+  const auto limit = static_cast<unsigned>(unacknowledged_ms);
+  setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
+#elif defined(TCP_RXT_CONNDROPTIME)
+  const auto limit = static_cast<int>(unacknowledged_ms / 1000);
+  setsockopt(fd, IPPROTO_TCP, TCP_RXT_CONNDROPTIME, &limit, sizeof limit);
+#endif
 }
 
 int SocketError(int fd) {
