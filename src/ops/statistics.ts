@@ -36,6 +36,13 @@ export interface BrokerStatistics {
   readonly heapBytes: number;
   /** Slices whose pages had to be read from the disk first. */
   readonly coldReads: number;
+  /** Times that reading from connections stopped because of `queued.bytes.max`. */
+  readonly pauses: number;
+  /** Times that no connection was accepted, for want of descriptors or because of `connections.max`. */
+  readonly listenerPauses: number;
+  /** Turns of the selector, and how long the longest of them took, what it called included. */
+  readonly turns: number;
+  readonly longestTurnMicroseconds: number;
 }
 
 export function statisticsOf(broker: Broker, server: Server): BrokerStatistics {
@@ -69,5 +76,9 @@ export function statisticsOf(broker: Broker, server: Server): BrokerStatistics {
     sendfileBytes: sockets[SelectorCounter.SENDFILE_BYTES],
     heapBytes: sockets[SelectorCounter.HEAP_BYTES],
     coldReads: sockets[SelectorCounter.COLD_READS],
+    pauses: sockets[SelectorCounter.PAUSES],
+    listenerPauses: sockets[SelectorCounter.LISTENER_PAUSES],
+    turns: sockets[SelectorCounter.TURNS],
+    longestTurnMicroseconds: sockets[SelectorCounter.LONGEST_TURN_US],
   };
 }
