@@ -120,7 +120,9 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
       const connection = await this.connected();
       const inTurn = this.inTurn();
       const bytes = Math.max(this.maxBytes, inTurn[0]?.wantedBytes ?? 0);
-      const round = await fetchRound(connection, inTurn, bytes, { maxWaitMs, minBytes, timeoutMs });
+      // The first answer after a cut says that the broker is back: with nothing to read it would come only after the wait.
+      const wait = this.failing ? { timeoutMs } : { maxWaitMs, minBytes, timeoutMs };
+      const round = await fetchRound(connection, inTurn, bytes, wait);
       if (!isRetriable(round.error)) this.succeeded();
       this.turn = this.nextTurn(inTurn, round);
       return round;
