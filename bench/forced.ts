@@ -51,7 +51,7 @@ export const forced: Question = {
       for (const connections of stand.quick ? [1, 64] : [1, 8, 64, 200]) {
         const what = {
           label: `${mode}, ${connections} producer${connections === 1 ? "" : "s"}`,
-          setup: { ...usual, mode, forced: true },
+          setup: { ...usual, mode },
           flush: "FORCED",
           load: { connections, depth: 1, records: 1, size: RECORD_BYTES, ack: "forced" },
           seconds,

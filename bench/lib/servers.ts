@@ -14,8 +14,6 @@ export interface ServerSetup {
   readonly recordBytes: number;
   /** Full segments that stay, about; older ones are removed as it goes on. Undefined: all stay. */
   readonly keepSegments?: number;
-  /** Every batch is forced: then pages that are dirty ahead of the writer would only be written for nothing. */
-  readonly forced?: boolean;
 }
 
 /** The default of `segment.bytes`, and of the floor. */
@@ -38,14 +36,13 @@ export function brokerFlags({ format, mode, fetch, keepSegments }: ServerSetup):
   };
 }
 
-export function floorFlags({ format, mode, fetch, recordBytes, keepSegments, forced }: ServerSetup): Flags {
+export function floorFlags({ format, mode, fetch, recordBytes, keepSegments }: ServerSetup): Flags {
   return {
     sink: mode === "MAPPED" ? "mapped" : "pwrite",
     format,
     fetch: fetch === "HEAP" ? "heap" : "sendfile",
     size: recordBytes,
     keep: keepSegments,
-    pages: forced ? "fresh" : undefined,
     congestion: LOOPBACK_CONGESTION,
   };
 }
