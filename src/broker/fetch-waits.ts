@@ -48,6 +48,8 @@ export class FetchWaits {
   /** Ends the waits that the news of this turn end. True: there was too much of it for one turn. */
   wake(): boolean {
     const { purgatory, changedOnes } = this;
+    // Most turns of a busy broker.
+    if (changedOnes.length === 0 && !purgatory.hasMore) return false;
     purgatory.proceed(LOOKS_PER_TURN);
     for (const index of changedOnes) {
       this.isChanged[index] = 0;
