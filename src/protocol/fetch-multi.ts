@@ -37,7 +37,7 @@ const FIXED_BYTES = 6 * 4;
 /** partition, epoch, fetchOffset, partitionMaxBytes: what follows a topic's name. */
 const POSITION_BYTES = 4 + 4 + 8 + 4;
 /** Below so many partitions it is cheaper to compare each with each than to make a key of each. */
-const COMPARED_MAX = 8;
+const COMPARED_MAX = 32;
 
 /** What a FETCH v3 asks: the partitions as columns, so that a request makes no objects. One instance is filled again and again. */
 export class MultiFetchHeader {

@@ -3,9 +3,10 @@
 // held for one that waits but the bytes in which it came.
 
 import type { Broker } from "../broker/broker.js";
+import { isNameOf } from "../broker/catalog.js";
 import { Count } from "../broker/counters.js";
 import { NEEDS_LOAD, planFetchInEpoch } from "../broker/fetch.js";
-import type { Partition } from "../broker/topic.js";
+import type { Partition, Topic } from "../broker/topic.js";
 import { type Isolation, isolationOf } from "../log/waiting/isolation.js";
 import { WaitingFetch, WaitPart } from "../log/waiting/waiting-fetch.js";
 import { type ErrorCode, ErrorCodes } from "../model/error-codes.js";
@@ -84,8 +85,12 @@ export class MultiFetchAnswers {
   private resolve(request: Uint8Array): void {
     const { header, partitions } = this;
     const { catalog } = this.broker;
+    let topic: Topic | undefined;
     for (let i = 0; i < header.count; i++) {
-      const topic = catalog.find(request, header.topicFrom[i], header.topicBytes[i]);
+      const from = header.topicFrom[i];
+      const length = header.topicBytes[i];
+      // Mostly that of the partition before.
+      if (topic === undefined || !isNameOf(topic, request, from, length)) topic = catalog.find(request, from, length);
       const id = header.partition[i];
       partitions[i] = topic !== undefined && id < topic.partitions.length ? topic.partitions[id] : undefined;
     }
