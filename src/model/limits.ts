@@ -82,6 +82,8 @@ export const ARENA_TURN_BYTES = 1024 * 1024;
  * two system calls, 5 µs in all.
  */
 export const PLANS_PER_FLUSH = 512;
+/** Of these, what one connection gets before it is another one's turn. */
+export const PLANS_PER_SESSION = 128;
 
 /** Waiting fetches that one turn looks at after a publish: about a millisecond when they lie far apart in memory. */
 export const LOOKS_PER_TURN = 512;

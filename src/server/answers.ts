@@ -6,7 +6,7 @@ import type { Broker } from "../broker/broker.js";
 import { describeTopics } from "../broker/metadata.js";
 import type { ErrorCode } from "../model/error-codes.js";
 import { invariant, unreachable } from "../model/invariant.js";
-import { METADATA_FLUSH_MS, PLANS_PER_FLUSH } from "../model/limits.js";
+import { METADATA_FLUSH_MS, PLANS_PER_FLUSH, PLANS_PER_SESSION } from "../model/limits.js";
 import { EMPTY_RESPONSE_BYTES, LENGTH_BYTES, writeErrorResponse } from "../protocol/frame.js";
 import { encodeHelloResponse, type HelloResult } from "../protocol/hello.js";
 import { encodeMetadataResponse, type MetadataVersion } from "../protocol/metadata.js";
@@ -75,6 +75,8 @@ export class Answers {
     let outcome: AnswerOutcome = AnswerOutcome.DONE;
     let done = session.completed;
     let slot = session.first;
+    const plansMax = Math.min(this.plans + PLANS_PER_SESSION, PLANS_PER_FLUSH);
+    const plansBefore = this.plans;
     while (slot !== NO_SLOT) {
       const state = slots.state[slot] as SlotState;
       if (state === SlotState.PENDING || state === SlotState.LOADING || state === SlotState.WAITING) break;
@@ -88,8 +90,9 @@ export class Answers {
         this.fail(slot, slots.error[slot] as ErrorCode);
         done++;
       } else if (state === SlotState.FETCH || state === SlotState.MULTI_FETCH) {
-        if (this.plans >= PLANS_PER_FLUSH) {
-          outcome = AnswerOutcome.LATER;
+        if (this.plans >= plansMax) {
+          // Whoever has had some goes behind those who had none, or one that always has more would keep them waiting for ever.
+          outcome = this.plans > plansBefore ? AnswerOutcome.SERVED : AnswerOutcome.LATER;
           break;
         }
         const left = state === SlotState.FETCH ? this.fetch(session, slot, done) : this.multiFetch(session, slot, done);
