@@ -2,15 +2,8 @@
 
 export type { OperatorLog } from "./broker/options.js";
 export * from "./client/index.js";
-export {
-  type AppendOptions,
-  type IterateOptions,
-  Log,
-  type LogRead,
-  openLog,
-  type ReadOptions,
-} from "./log/embedded.js";
-export type { LogOptions } from "./log/embedded-options.js";
+export { Log, type LogRead, openLog } from "./log/embedded.js";
+export type { AppendOptions, IterateOptions, LogOptions, ReadOptions } from "./log/embedded-options.js";
 export type { ReadResult } from "./log/log-reader.js";
 export type { WaitOutcome } from "./log/read-waits.js";
 export { DamagedRecordError, type LogRecord } from "./log/stored-records.js";

@@ -41,6 +41,41 @@ export interface LogOptions {
   readonly onEvent?: (event: StorageEvent) => void;
 }
 
+export interface AppendOptions {
+  /**
+   * When the promise resolves. `forced` (default): when the records are on the disk, whatever happens to the power then.
+   * `written`: when they are in the operating system's hands: they survive this process, not a loss of power.
+   */
+  readonly ack?: "forced" | "written";
+  /**
+   * The offset that the first record must get. When the log does not end there, nothing is written and the promise rejects
+   * with OFFSET_MISMATCH: so a single writer repeats an append whose outcome it does not know, and writes it once.
+   */
+  readonly expectedOffset?: number;
+}
+
+export interface ReadOptions {
+  /** About how much to read, as stored, in bytes; one record is read in any case. Default 1 MiB. */
+  readonly maxBytes?: number;
+  /** How long to wait for enough to read, in milliseconds. Default 0: not at all. */
+  readonly maxWaitMs?: number;
+  /** What is enough, in bytes as stored: at most `maxBytes`. Default 1: anything. */
+  readonly minBytes?: number;
+  /** What is enough, in records: `minBytes` and this must both be there. Default 1. */
+  readonly minRecords?: number;
+  /** Ends the wait: the read rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+export interface IterateOptions {
+  /** Where to begin. Default: the first record there is. */
+  readonly from?: number;
+  /** At the end, wait for more instead of ending. Default false: end where the log ended at the beginning. */
+  readonly follow?: boolean;
+  /** Ends the iteration: it throws the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
 export type CheckedLogOptions = LogOptions & Required<Pick<LogOptions, DefaultedKey>>;
 type DefaultedKey = "mode" | "segmentBytes" | "indexIntervalBytes" | "visibility" | "diskReserveBytes" | "onEvent";
 
@@ -101,4 +136,19 @@ export function checkOptions(options: LogOptions): CheckedLogOptions {
     if (!check(value)) throw new MillraceError("BAD_ARGUMENT", `${key}: got ${shown(value)}, expected ${expected}`);
   }
   return { ...DEFAULTS, ...(Object.fromEntries(given) as LogOptions) };
+}
+
+/** Throws BAD_ARGUMENT. */
+export function checkNumber(name: string, value: number, min: number): void {
+  if (Number.isSafeInteger(value) && value >= min) return;
+  throw new MillraceError("BAD_ARGUMENT", `${name}: got ${shown(value)}, expected a whole number of at least ${min}`);
+}
+
+/** Throws BAD_ARGUMENT. */
+export function checkOffset(name: string, value: number): void {
+  if (Number.isSafeInteger(value) && value >= 0 && value <= OFFSET_MAX) return;
+  throw new MillraceError(
+    "BAD_ARGUMENT",
+    `${name}: got ${shown(value)}, expected an offset, a whole number of at least 0`,
+  );
 }

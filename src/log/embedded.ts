@@ -16,7 +16,6 @@ import {
   EMBEDDED_RETENTION_CHECK_MS,
   EMBEDDED_SEALED_FILES,
   EMBEDDED_TURN_ROWS,
-  OFFSET_MAX,
   SEGMENT_BYTES_MAX,
 } from "../model/limits.js";
 import { AppendTurn } from "../storage/append-turn.js";
@@ -28,50 +27,24 @@ import { PartitionLog, type SegmentInfo } from "../storage/partition-log.js";
 import { PopulateBudget } from "../storage/populate-window.js";
 import type { RecoveryReport } from "../storage/recovery-report.js";
 import { AppendQueue, outcomeError } from "./append-queue.js";
-import { checkOptions, type LogOptions, shown } from "./embedded-options.js";
+import {
+  type AppendOptions,
+  checkNumber,
+  checkOffset,
+  checkOptions,
+  type IterateOptions,
+  type LogOptions,
+  type ReadOptions,
+  shown,
+} from "./embedded-options.js";
 import { LogReader, type ReadResult } from "./log-reader.js";
 import { PartitionWriter } from "./partition-writer.js";
 import { ReadWaits, type WaitOutcome } from "./read-waits.js";
 import { Scheduler } from "./scheduler.js";
 import type { LogRecord } from "./stored-records.js";
 
-export interface AppendOptions {
-  /**
-   * When the promise resolves. `forced` (default): when the records are on the disk, whatever happens to the power then.
-   * `written`: when they are in the operating system's hands: they survive this process, not a loss of power.
-   */
-  readonly ack?: "forced" | "written";
-  /**
-   * The offset that the first record must get. When the log does not end there, nothing is written and the promise rejects
-   * with OFFSET_MISMATCH: so a single writer repeats an append whose outcome it does not know, and writes it once.
-   */
-  readonly expectedOffset?: number;
-}
-
-export interface ReadOptions {
-  /** About how much to read, as stored, in bytes; one record is read in any case. Default 1 MiB. */
-  readonly maxBytes?: number;
-  /** How long to wait for enough to read, in milliseconds. Default 0: not at all. */
-  readonly maxWaitMs?: number;
-  /** What is enough, in bytes as stored: at most `maxBytes`. Default 1: anything. */
-  readonly minBytes?: number;
-  /** What is enough, in records: `minBytes` and this must both be there. Default 1. */
-  readonly minRecords?: number;
-  /** Ends the wait: the read rejects with the signal's reason. */
-  readonly signal?: AbortSignal;
-}
-
 /** What a read brought, and whether and how it waited. */
 export type LogRead = ReadResult & WaitOutcome;
-
-export interface IterateOptions {
-  /** Where to begin. Default: the first record there is. */
-  readonly from?: number;
-  /** At the end, wait for more instead of ending. Default false: end where the log ended at the beginning. */
-  readonly follow?: boolean;
-  /** Ends the iteration: it throws the signal's reason. */
-  readonly signal?: AbortSignal;
-}
 
 /**
  * Opens the log in a directory, and makes both if they are not there. One process at a time has it; a broker counts as one.
@@ -262,8 +235,14 @@ export class Log implements AsyncDisposable {
    *
    * @example
    * ```ts
-   * for await (const { offset, payload } of log.iterate({ from: 7, follow: true, signal })) {
+   * import { openLog } from "millrace";
+   *
+   * await using log = await openLog("./events");
+   * void log.append(new TextEncoder().encode("it begins"));
+   *
+   * for await (const { offset, payload } of log.iterate({ follow: true })) {
    *   console.log(offset, new TextDecoder().decode(payload));
+   *   break; // Without this it waits for the next record.
    * }
    * ```
    */
@@ -387,16 +366,3 @@ export class Log implements AsyncDisposable {
 
 /** How a read went that does not wait. */
 const AT_ONCE: WaitOutcome = { parked: false, timedOut: false };
-
-function checkNumber(name: string, value: number, min: number): void {
-  if (Number.isSafeInteger(value) && value >= min) return;
-  throw new MillraceError("BAD_ARGUMENT", `${name}: got ${shown(value)}, expected a whole number of at least ${min}`);
-}
-
-function checkOffset(name: string, value: number): void {
-  if (Number.isSafeInteger(value) && value >= 0 && value <= OFFSET_MAX) return;
-  throw new MillraceError(
-    "BAD_ARGUMENT",
-    `${name}: got ${shown(value)}, expected an offset, a whole number of at least 0`,
-  );
-}

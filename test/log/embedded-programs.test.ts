@@ -7,14 +7,17 @@ import { tempDir } from "../support/tmp.js";
 import { runProgram } from "./support/program.js";
 import { bytesOf, collect, texts } from "./support/records.js";
 
-it("the example of its documentation runs and prints what one expects", async () => {
+it("the examples of its documentation run and print what one expects", async () => {
   const source = await readFile(new URL("../../src/log/embedded.ts", import.meta.url), "utf8");
-  const example = /@example\n \* ```ts\n([\s\S]*?) \* ```/.exec(source)?.[1]?.replaceAll(/^ \* ?/gm, "");
-  expect(example).toContain("openLog");
-  const { code, stdout, stderr } = await runProgram(example as string, tempDir());
-  expect(stderr).toBe("");
-  expect(stdout).toBe("0 signed up\n1 paid\n2 sent\n");
-  expect(code).toBe(0);
+  const examples = [...source.matchAll(/@example\n *\* ```ts\n([\s\S]*?) *\* ```/g)].map(([, code = ""]) =>
+    code.replaceAll(/^ *\* ?/gm, ""),
+  );
+  const prints = ["0 signed up\n1 paid\n2 sent\n", "0 it begins\n"];
+  expect(examples).toHaveLength(prints.length);
+  for (const [i, example] of examples.entries()) {
+    const { code, stdout, stderr } = await runProgram(example, tempDir());
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: prints[i], stderr: "" });
+  }
 });
 
 const open = `
@@ -105,4 +108,14 @@ it("a worker thread that is ended in the middle of appending lets go of the log,
     console.log("done");`;
   const { code, stdout, stderr } = await runProgram(program, tempDir());
   expect([code, stdout, stderr]).toEqual([0, "done\n", ""]);
+});
+
+it("a process that waits for a record lives as long as it waits, and no longer", async () => {
+  const program = `${open}
+    const begun = performance.now();
+    const { parked, timedOut } = await log.read(0, { maxWaitMs: 300 });
+    console.log(parked, timedOut, performance.now() - begun >= 299);`;
+  const { code, stdout, stderr, ms } = await runProgram(program, tempDir());
+  expect([code, stdout, stderr]).toEqual([0, "true true true\n", ""]);
+  expect(ms).toBeLessThan(8000);
 });
