@@ -7,6 +7,7 @@
 import { invariant } from "../model/invariant.js";
 import { AppendStatus, type NativeSegmentWriter } from "../native/binding.js";
 import type { AppendTurn } from "./append-turn.js";
+import { roomFailure } from "./damage.js";
 import type { Forcer } from "./forcer.js";
 import type { Keeper } from "./keeper.js";
 import { Lane } from "./lane.js";
@@ -220,14 +221,19 @@ export class Appender {
 
   /** The first write since the opening. Until then the last segment is read as a sealed one is. */
   async #activate(stored: number): Promise<void> {
-    await this.#keeper.beginSession();
     const segment = this.#segment;
-    if (segment.bytes + stored > this.#capacity) {
-      await this.#roll(stored, "full");
-      return;
+    try {
+      await this.#keeper.beginSession();
+      if (segment.bytes + stored > this.#capacity) {
+        await this.#roll(stored, "full");
+        return;
+      }
+      const { writer, index } = await openForWriting(this.#state, segment, stored);
+      this.#install(segment, index, writer);
+    } catch (cause) {
+      // A checkpoint or a file for which there is no room has harmed nothing, and must not cost the partition its writes.
+      throw roomFailure(this.#state.dir, cause);
     }
-    const { writer, index } = await openForWriting(this.#state, segment, stored);
-    this.#install(segment, index, writer);
   }
 
   async #roll(stored: number, reason: "full" | "age"): Promise<void> {
