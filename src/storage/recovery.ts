@@ -55,7 +55,7 @@ export async function recover(
     ? (last?.epochs ?? [])
     : epochsAfter(plan, last?.epochs ?? [], bootDigits(deps.bootId), last?.bootId);
   const epochRaised = currentEpoch(epochs) > currentEpoch(last?.epochs ?? []);
-  if (!clean) await writeCheckpoint(checkpoint, plan, epochs, deps);
+  if (!clean) await writeCheckpoint(dir, checkpoint, plan, epochs, deps);
   if (epochRaised) {
     const { epoch, start } = epochs[epochs.length - 1];
     const message = `${dir} is in epoch ${epoch} from offset ${start} on`;
@@ -126,13 +126,16 @@ async function copyTails(dir: string, plan: RecoveryPlan, tell: (event: StorageE
 }
 
 async function writeCheckpoint(
+  dir: string,
   checkpoint: CheckpointFile,
   plan: RecoveryPlan,
   epochs: readonly EpochEntry[],
   deps: StorageDeps,
 ): Promise<void> {
   const { found, endOffset, end } = plan.segments[plan.segments.length - 1];
-  // True already: the scan forced the file and then read it from the disk.
+  // The scan forced the files and then read them from the disk. Their names must be there as well: a segment that was rolled
+  // to just before the kill may still be called `next.tmp` after a power cut, and the checkpoint would miss its records.
+  await native.syncDirectory(dir);
   await checkpoint.write({
     durableOffset: endOffset,
     segmentBase: found.baseOffset,
