@@ -32,6 +32,7 @@ export class Keeper {
   constructor(state: PartitionState) {
     this.#state = state;
     this.#bootId = bootDigits(state.deps.bootId);
+    state.onPoisoned = () => void this.#lane.run(() => this.#doubt());
   }
 
   /** A segment is forced and cut. */
@@ -127,9 +128,23 @@ export class Keeper {
     if (written) await this.#tryCheckpoint();
   }
 
-  async #tryCheckpoint(logStartOffset?: number): Promise<boolean> {
+  /**
+   * After a write or a barrier failed: what is written and not durable may be lost as by a power cut, without a torn record
+   * and in the same boot. The last checkpoint is written again under an unknown boot, so that the next start raises the epoch.
+   */
+  async #doubt(): Promise<void> {
+    const { last } = this.#state.checkpoint;
+    if (last !== undefined && last.bootId !== "")
+      await this.#try(() => this.#state.checkpoint.write({ ...last, bootId: "" }));
+  }
+
+  #tryCheckpoint(logStartOffset?: number): Promise<boolean> {
+    return this.#try(() => this.#writeCheckpoint(logStartOffset));
+  }
+
+  async #try(write: () => Promise<void>): Promise<boolean> {
     try {
-      await this.#writeCheckpoint(logStartOffset);
+      await write();
       return true;
     } catch (cause) {
       const { path } = this.#state.checkpoint;
@@ -145,7 +160,7 @@ export class Keeper {
   }
 
   async #writeCheckpoint(logStartOffset?: number): Promise<void> {
-    const { list, durable, epochs, checkpoint, deps } = this.#state;
+    const { list, durable, epochs, checkpoint, deps, poisoned } = this.#state;
     this.#checkpointAt = deps.clock.now();
     // Durable to the end of a segment that has a successor: then it is the start of that one, which retention lets live.
     const segment = list.find(durable.offset);
@@ -155,7 +170,7 @@ export class Keeper {
       segmentBase: segment.baseOffset,
       position: segment === durable.segment ? durable.position : 0,
       logStartOffset: logStartOffset ?? list.startOffset,
-      bootId: this.#bootId,
+      bootId: poisoned === undefined ? this.#bootId : "",
       epochs,
     });
   }

@@ -29,6 +29,8 @@ export class PartitionState {
   /** A segment file came or went since the directory was forced. */
   directoryDirty = false;
   closed = false;
+  /** Called once, when the partition is poisoned. */
+  onPoisoned: () => void = () => undefined;
   #poisoned: MillraceError | undefined;
 
   constructor(
@@ -66,6 +68,7 @@ export class PartitionState {
         logEndOffset: this.logEndOffset,
         cause,
       });
+      this.onPoisoned();
     }
     return this.#poisoned;
   }
