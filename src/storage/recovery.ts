@@ -63,7 +63,7 @@ export async function recover(
   }
   torn.push(...(await moveBehind(dir, plan, tell)));
   for (const segment of plan.segments) await cutToRecords(segment);
-  const segments = await toSegments(plan, deps, kept, tell, dir);
+  const segments = await toSegments(plan, deps, tell, dir);
 
   const report: RecoveryReport = {
     clean,
@@ -178,7 +178,6 @@ async function cutToRecords({ found, end, index }: SegmentPlan): Promise<void> {
 async function toSegments(
   plan: RecoveryPlan,
   deps: StorageDeps,
-  found: readonly FoundSegment[],
   tell: (event: StorageEvent) => void,
   dir: string,
 ): Promise<Segment[]> {
@@ -197,13 +196,23 @@ async function toSegments(
       segment.lastAppendMs = header.lastAppendMs;
       continue;
     }
-    // Nobody knows when it was written last. Not after the next segment was written, and not after now: too late a time keeps
-    // a segment longer, too early a one would hide records from a reader that starts at a time.
-    if (segment.bytes > 0) segment.lastAppendMs = Math.floor(found.at(at + 1)?.mtimeMs ?? deps.clock.now());
+    if (segment.bytes > 0) segment.lastAppendMs = firstAppendBehind(plan, at) ?? deps.clock.now();
     if (at < plan.segments.length - 1 && typeof header === "string")
       await rebuildIndex(segment, each, header, deps, tell, dir);
   }
   return segments;
+}
+
+/**
+ * Nobody knows when this segment was written last: not after those behind it, and not after now. Too late a time keeps a
+ * segment longer, too early a one would hide records from a reader that starts at a time. Times of files do not count: the
+ * next one is prepared long before it is written, and what is copied into a mapped page that is dirty already leaves no time.
+ */
+function firstAppendBehind({ segments }: RecoveryPlan, at: number): number | undefined {
+  for (const { found } of segments.slice(at + 1)) {
+    if (typeof found.index !== "string" && found.index.firstAppendMs > 0) return found.index.firstAppendMs;
+  }
+  return undefined;
 }
 
 async function rebuildIndex(

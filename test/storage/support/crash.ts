@@ -1,15 +1,35 @@
 // What a killed process leaves, without killing one: a copy of the directory as the page cache has it. And the means to look
 // at files and to damage them.
 
-import { closeSync, copyFileSync, openSync, readdirSync, readFileSync, readSync, statSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  statSync,
+  utimesSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { logName } from "../../../src/storage/segment-name.js";
 import { tempDir } from "../../support/tmp.js";
 
-/** The directory as a SIGKILL now would leave it. */
+/** The directory as a SIGKILL now would leave it, but for the times of its files. */
 export function crashCopy(dir: string): string {
   const copy = tempDir("crashed");
   for (const name of readdirSync(dir)) if (name !== ".lock") copyFileSync(join(dir, name), join(copy, name));
+  return copy;
+}
+
+/** With the times. */
+export function crashCopyWithTimes(dir: string): string {
+  const copy = crashCopy(dir);
+  for (const name of readdirSync(copy)) {
+    const { atime, mtime } = statSync(join(dir, name));
+    utimesSync(join(copy, name), atime, mtime);
+  }
   return copy;
 }
 
