@@ -58,6 +58,9 @@ async function run(resolved: Resolved): Promise<ExitCode> {
 
 async function startAndStop(resolved: Resolved, log: Log, signals: StopSignals): Promise<ExitCode> {
   const startedAt = performance.now();
+  const timeoutMs = resolved.settings["stop.timeout.ms"];
+  // Also while it is still starting: the recovery of a large log, or a disk that hangs, must not take that long to stop.
+  void signals.first.then(() => signals.giveUpAfter(timeoutMs));
   let broker: RunningBroker;
   try {
     broker = await startResolved(resolved, log);
@@ -77,9 +80,7 @@ async function startAndStop(resolved: Resolved, log: Log, signals: StopSignals):
 
   const signal = await signals.first;
   const stopAt = performance.now();
-  const timeoutMs = resolved.settings["stop.timeout.ms"];
   log.info({ kind: "broker.stopping", signal, timeoutMs }, `stopping on ${signal}`);
-  signals.giveUpAfter(timeoutMs);
   const clean = await broker.stop();
   const fields = { kind: "broker.stopped", clean, milliseconds: since(stopAt) };
   if (clean) log.info(fields, "stopped");

@@ -1,8 +1,10 @@
 // The broker as a program: what it prints, how it ends, what it refuses. Real processes.
 
+import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { connectTo, flags, spawnBroker, spawnReady, testSettings } from "../support/broker.js";
 import { ascii } from "../support/bytes.js";
@@ -156,6 +158,22 @@ describe("O04 signals", () => {
       expect(again.lines.filter(({ kind }) => kind === "recovery.torn")).toEqual([]);
     });
   }
+
+  it("O04 a start that does not come to an end is given up after stop.timeout.ms as well", async () => {
+    const dataDir = tempDir("o04");
+    // Whoever opens it to read waits for somebody who writes.
+    mkdirSync(join(dataDir, "orders-0"));
+    const pipe = join(dataDir, "orders-0", "partition.json");
+    execFileSync("mkfifo", [pipe]);
+    const broker = spawnBroker(flags({ ...testSettings(dataDir), "stop.timeout.ms": "300ms" }));
+    while (!broker.lines.some(({ kind }) => kind === "broker.starting")) await pause(10);
+    broker.kill("SIGTERM");
+    while (!broker.lines.some(({ kind }) => kind === "broker.gave-up")) await pause(10);
+    // Node ends no process before its own threads have come back.
+    writeFileSync(pipe, "");
+    expect(await broker.exited).toEqual({ code: 1, signal: null });
+    expect(broker.stdout).toBe("");
+  });
 
   it("O04 a second signal ends it at once, with exit code 1", async () => {
     // A client that takes nothing keeps the first stop waiting.
