@@ -13,6 +13,10 @@ namespace millrace {
 
 namespace {
 ColdOutcome ReadIn(const File& file, off_t position, std::size_t bytes, std::size_t ahead) {
+  // What is read ahead is decided here, for each reader alike. The system's own read-ahead would be begun by
+  // a sendfile on the loop, would follow whoever came last of those that share the descriptor, and is as
+  // large as somebody has set it for the disk: 8 MiB for each reader are half a GiB for 64 of them.
+  platform::NoReadAhead(file.fd());
   // All of it at once: page by page, or in pieces of the scratch, a disk is asked a little at a time.
   platform::ReadAhead(file.fd(), position, bytes + ahead);
   constexpr std::size_t kScratchBytes = 64 * 1024;
@@ -39,10 +43,6 @@ ColdReader::~ColdReader() { link_->owner = nullptr; }
 
 void ColdReader::Request(std::int32_t id, FilePtr file, off_t position, std::size_t bytes,
                          std::size_t ahead) {
-  // What is read ahead is decided here, for each reader alike. The system's own read-ahead would be begun by
-  // a sendfile on the loop, would follow whoever came last of those that share the descriptor, and is as
-  // large as somebody has set it for the disk: 8 MiB for each reader are half a GiB for 64 of them.
-  platform::NoReadAhead(file->fd());
   waiting_.push_back({id, std::move(file), position, std::min(bytes, kChunkBytes), ahead});
   StartSome();
 }

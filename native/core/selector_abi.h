@@ -37,7 +37,8 @@ enum class CloseReason : std::int32_t {
   kLocal = 6,
   kFileShort = 7,
   kFileError = 8,
-  /** No end: nothing more will be taken from the peer, and requests of it are open. Reported once, before its end. */
+  /** No end: nothing more will be taken from the peer, and requests of it are open. Reported once, before its
+     end. */
   kInputEnded = 9,
 };
 

@@ -26,11 +26,11 @@ void IgnoreSigpipe();
  * none. */
 Fd AcceptSocket(int listener, int* error);
 /**
- * For a connection that was accepted; no-ops on a Unix socket. TCP_NODELAY: replies are written once a turn, there
- * is nothing to wait for. A peer that vanished without a word is noticed after two minutes: by keep-alive when
- * nothing is under way to it, and by the limit on what it has not acknowledged otherwise, where the system would try
- * for a quarter of an hour. One that is there and reads nothing is cut by that limit as well, so it is never below
- * `stall_ms`.
+ * For a connection that was accepted; no-ops on a Unix socket. TCP_NODELAY: replies are written once a turn,
+ * there is nothing to wait for. A peer that vanished without a word is noticed after two minutes: by
+ * keep-alive when nothing is under way to it, and by the limit on what it has not acknowledged otherwise,
+ * where the system would try for a quarter of an hour. One that is there and reads nothing is cut by that
+ * limit as well, so it is never below `stall_ms`.
  */
 void TuneSocket(int fd, bool tcp, std::int64_t stall_ms);
 
