@@ -1,4 +1,4 @@
-// Builds the native bench tools (`floor`, `loadgen`) with the C++ compiler, when they are missing or older than their sources. Not
+// Builds the native bench tools (`floor`, `loadgen`, `waiters`) with the C++ compiler, when they are missing or older than their sources. Not
 // part of binding.gyp: node-gyp would compile them with every addon on every machine, and `npm start` needs neither.
 
 import { execFile } from "node:child_process";
@@ -12,7 +12,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const sources = join(here, "floor");
 export const toolsDirectory = join(here, "..", ".cache", "bench");
 
-const TOOLS = { floor: ["common", "floor"], loadgen: ["common", "loadgen"] };
+const TOOLS = { floor: ["common", "floor"], loadgen: ["common", "loadgen"], waiters: ["common", "waiters"] };
 
 async function filesOf(directory) {
   const names = await readdir(join(sources, directory));

@@ -1,13 +1,16 @@
 // All questions, in the order in which they are asked: from the addon outwards.
 
 import { append } from "./append.js";
+import { coldReader } from "./cold-reader.js";
 import { fetchQuestion } from "./fetch.js";
 import { forced } from "./forced.js";
+import { idleRequests } from "./idle-requests.js";
 import type { Question } from "./lib/question.js";
 import { produceConnections } from "./produce-connections.js";
 import { producePipelined } from "./produce-pipelined.js";
 import { recovery } from "./recovery.js";
 import { start } from "./start.js";
+import { waiting } from "./waiting.js";
 import { writer } from "./writer.js";
 
 export const questions: readonly Question[] = [
@@ -17,6 +20,9 @@ export const questions: readonly Question[] = [
   produceConnections,
   fetchQuestion,
   forced,
+  waiting,
+  idleRequests,
+  coldReader,
   recovery,
   start,
 ];

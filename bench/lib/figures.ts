@@ -3,10 +3,20 @@
 
 import { inTurn, pairRatios, type Spread, spread } from "./compare.js";
 
-export type Unit = "requests/s" | "batches/s" | "GB/s" | "GiB/s" | "barriers/s" | "ms" | "s/GiB";
+export type Unit =
+  | "requests/s"
+  | "batches/s"
+  | "GB/s"
+  | "GiB/s"
+  | "barriers/s"
+  | "ms"
+  | "s/GiB"
+  | "bytes"
+  | "µs"
+  | "µs/s";
 
 /** Units of which less is better. A ratio above 1 is then a cost. */
-export const costs: ReadonlySet<Unit> = new Set<Unit>(["ms", "s/GiB"]);
+export const costs: ReadonlySet<Unit> = new Set<Unit>(["ms", "s/GiB", "bytes", "µs", "µs/s"]);
 
 export interface Sample {
   readonly value: number;

@@ -8,6 +8,7 @@ const run = promisify(execFile);
 export interface ToolPaths {
   readonly floor: string;
   readonly loadgen: string;
+  readonly waiters: string;
 }
 
 export interface Latency {
@@ -106,6 +107,14 @@ export class Tools {
     if (result.errorCount > 0) throw new Error(`loadgen got errors by code: ${JSON.stringify(result.errors)}`);
     if (result.unanswered > 0) throw new Error(`loadgen: ${result.unanswered} requests got no answer`);
     if ((result.emptyAnswers ?? 0) > 0) throw new Error(`loadgen: ${result.emptyAnswers} fetches brought nothing`);
+    return result;
+  }
+
+  /** A load of fetches at the end of a log: they bring nothing, which elsewhere is a failure. */
+  async idle(flags: Flags): Promise<LoadResult> {
+    const result = await this.#json<LoadResult>(this.paths.loadgen, argumentsOf(flags));
+    if (result.errorCount > 0) throw new Error(`loadgen got errors by code: ${JSON.stringify(result.errors)}`);
+    if (result.payloadBytes !== 0) throw new Error("loadgen: a fetch at the end of the log brought something");
     return result;
   }
 

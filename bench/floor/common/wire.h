@@ -1,11 +1,12 @@
-// The bytes that floor server and load generator exchange, so far as the bench needs them: PRODUCE v1 and
-// FETCH v1.
+// The bytes that floor server and load generator exchange, so far as the bench needs them: PRODUCE v1, FETCH
+// v1 and v2.
 //
 //   request    int32 length | int16 apiKey | int16 apiVersion | int32 correlationId | body
 //   response   int32 length | int32 correlationId | int16 errorCode | body
 //   PRODUCE    string topic | int32 partition | int8 ack | int32 count | count × (int32 size | payload)
 //              → int64 baseOffset | int64 logEndOffset
 //   FETCH      string topic | int32 partition | int64 fetchOffset | int32 maxBytes
+//              v2: … | int32 maxWaitMillis | int32 minBytes
 //              → int64 highWatermark | int32 payloadBytes | payload
 //
 // It is written a second time here, and not taken from src/, on purpose: a generator that shared code with

@@ -109,6 +109,7 @@ void Server::Receive(uint32_t id) {
   sink_->Commit();
   if (c.socket >= 0 && reply_bytes_ > 0) Send(id, {});
   reply_bytes_ = 0;
+  Wake();
   if (c.socket < 0) return;
   if (rest == nullptr) {
     Close(id);
@@ -129,8 +130,8 @@ const uint8_t* Server::Cut(uint32_t id, const uint8_t* at, const uint8_t* end) {
     bool sound = true;
     if (key == kApiProduce && version == 1) {
       sound = Produce(id, at + 12, length - 8, correlation);
-    } else if (key == kApiFetch && version == 1) {
-      sound = Fetch(id, at + 12, length - 8, correlation);
+    } else if (key == kApiFetch && (version == 1 || version == 2)) {
+      sound = Fetch(id, at + 12, length - 8, correlation, version);
     } else {
       Refuse(correlation, kErrorUnsupportedVersion);
     }
@@ -164,10 +165,10 @@ bool Server::Produce(uint32_t id, const uint8_t* body, uint32_t bytes, uint32_t 
   return true;
 }
 
-bool Server::Fetch(uint32_t id, const uint8_t* body, uint32_t bytes, uint32_t correlation) {
+bool Server::Fetch(uint32_t id, const uint8_t* body, uint32_t bytes, uint32_t correlation, uint16_t version) {
   if (bytes < 2) return false;
   const uint32_t topic = Get16(body);
-  if (bytes != 2 + topic + 4 + 8 + 4) return false;
+  if (bytes != 2 + topic + 4 + 8 + 4 + (version == 2 ? 8 : 0)) return false;
   const uint64_t offset = Get64(body + 2 + topic + 4);
   const uint32_t max_bytes = Get32(body + 2 + topic + 12);
   if (max_bytes == 0 || sink_->log() == nullptr) return false;
@@ -176,6 +177,15 @@ bool Server::Fetch(uint32_t id, const uint8_t* body, uint32_t bytes, uint32_t co
     Refuse(correlation, kErrorOffsetOutOfRange);
     return true;
   }
+  if (offset == sink_->next_offset() && version == 2) {
+    parked_.push_back({id, connections_[id]->generation, correlation, max_bytes, offset});
+  } else {
+    AnswerFetch(id, correlation, offset, max_bytes);
+  }
+  return true;
+}
+
+void Server::AnswerFetch(uint32_t id, uint32_t correlation, uint64_t offset, uint32_t max_bytes) {
   Piece slice;
   if (offset < sink_->next_offset()) {
     sink_->Commit();
@@ -192,7 +202,18 @@ bool Server::Fetch(uint32_t id, const uint8_t* body, uint32_t bytes, uint32_t co
   Put64(answer + 10, sink_->next_offset());
   Put32(answer + 18, static_cast<uint32_t>(slice.left));
   if (slice.left > 0) Send(id, std::move(slice));
-  return true;
+}
+
+// A record has come: everybody who waited has waited for it.
+void Server::Wake() {
+  if (parked_.empty() || sink_->next_offset() == parked_.front().offset) return;
+  waking_.swap(parked_);
+  for (const Parked& p : waking_) {
+    if (connections_[p.connection]->generation == p.generation) {
+      AnswerFetch(p.connection, p.correlation, p.offset, p.max_bytes);
+    }
+  }
+  waking_.clear();
 }
 
 void Server::Refuse(uint32_t correlation, uint16_t error) {

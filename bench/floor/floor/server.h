@@ -1,7 +1,8 @@
 // A single-threaded epoll server that does for PRODUCE v1 and FETCH v1 what no broker can do without:
 // receive, cut frames, check and store the records, answer; send slices of files. One partition whatever the
 // topic, no index (all records have one size, which it is told), nothing bounded but the frame. FORCED
-// answers leave in groups after a barrier.
+// answers leave in groups after a barrier. A FETCH v2 at the end of the log waits for the next record,
+// without a deadline and whatever it says of bytes.
 #pragma once
 
 #include <cstdint>
@@ -52,13 +53,23 @@ class Server {
     uint8_t answer[26];
   };
 
+  struct Parked {
+    uint32_t connection;
+    uint32_t generation;
+    uint32_t correlation;
+    uint32_t max_bytes;
+    uint64_t offset;
+  };
+
   void Accept();
   void Receive(uint32_t id);
   /** Handles the whole frames of [at, end); returns where the unfinished one begins, or nullptr for a broken
    * stream. */
   const uint8_t* Cut(uint32_t id, const uint8_t* at, const uint8_t* end);
   bool Produce(uint32_t id, const uint8_t* frame, uint32_t length, uint32_t correlation);
-  bool Fetch(uint32_t id, const uint8_t* frame, uint32_t length, uint32_t correlation);
+  bool Fetch(uint32_t id, const uint8_t* frame, uint32_t length, uint32_t correlation, uint16_t version);
+  void AnswerFetch(uint32_t id, uint32_t correlation, uint64_t offset, uint32_t max_bytes);
+  void Wake();
   void Refuse(uint32_t correlation, uint16_t error);
   uint8_t* Answer(uint32_t bytes);
   void Send(uint32_t id, Piece slice);
@@ -81,6 +92,8 @@ class Server {
   Forcer forcer_;
   std::vector<Waiting> arriving_;
   std::vector<Waiting> forcing_;
+  std::vector<Parked> parked_;
+  std::vector<Parked> waking_;
   ServerCounts counts_;
 };
 

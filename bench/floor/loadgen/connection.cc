@@ -35,14 +35,15 @@ void Connection::BuildRing() {
   const bool produce = options_.api == Api::kProduce;
   const size_t topic = options_.topic.size();
   body_at_ = kRequestHeader + 2 + topic + 4;
-  const size_t body = produce ? 1 + 4 + size_t{options_.records} * (4 + options_.size) : 8 + 4;
+  const size_t fetch_body = 8 + 4 + (options_.waits ? 8 : 0);
+  const size_t body = produce ? 1 + 4 + size_t{options_.records} * (4 + options_.size) : fetch_body;
   request_bytes_ = body_at_ + body;
   ring_.resize(request_bytes_ * options_.depth);
   for (uint32_t slot = 0; slot < options_.depth; slot++) {
     uint8_t* at = ring_.data() + slot * request_bytes_;
     Put32(at, static_cast<uint32_t>(request_bytes_ - 4));
     Put16(at + 4, produce ? kApiProduce : kApiFetch);
-    Put16(at + 6, 1);
+    Put16(at + 6, options_.waits ? 2 : 1);
     Put32(at + 8, slot);
     Put16(at + 12, static_cast<uint16_t>(topic));
     memcpy(at + 14, options_.topic.data(), topic);
@@ -51,6 +52,10 @@ void Connection::BuildRing() {
     if (!produce) {
       Put64(at, options_.from);
       Put32(at + 8, options_.max_bytes);
+      if (options_.waits) {
+        Put32(at + 12, options_.max_wait_ms);
+        Put32(at + 16, 1);
+      }
       continue;
     }
     *at++ = options_.ack;
