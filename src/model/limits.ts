@@ -121,6 +121,8 @@ export const DESCRIPTORS_OTHER = 160;
 
 /** Lines for the operator that wait while nobody reads stderr. Beyond it they are dropped: memory counts for more. */
 export const LOG_QUEUE_BYTES_MAX = 1024 * 1024;
+/** What a reader of stderr that is slow gets at the end of the process: the last lines matter, and a stop must not hang on them. */
+export const LOG_FLUSH_MS = 500;
 
 /** What a request to the side port may take. */
 export const OPS_REQUEST_MS = 5_000;

@@ -4,6 +4,7 @@ import { MillraceError } from "../model/errors.js";
 import { SIGNAL_ECHO_MS } from "../model/limits.js";
 import type { Log } from "./log.js";
 import { openLog } from "./log.js";
+import { tellNotStarted, tellWrongSettings } from "./refusal.js";
 import { helpText, printConfig } from "./settings/print.js";
 import { type Resolved, resolve } from "./settings/resolve.js";
 import { fromEnvironment, fromFile, fromFlags } from "./settings/sources.js";
@@ -18,6 +19,8 @@ export async function serve(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<ExitCode> {
+  // A reader that closes stdout, after the ready line or before, is no reason to stop.
+  process.stdout.on("error", () => undefined);
   const flags = fromFlags(args);
   if (flags.help) return print(helpText());
   if (flags.version) return print(`${await packageVersion()}\n`);
@@ -33,26 +36,24 @@ async function print(text: string): Promise<ExitCode> {
   return ExitCode.STOPPED;
 }
 
+/** Which level was meant is not known: this one is written in any case. */
 async function refuse(problems: readonly string[]): Promise<ExitCode> {
-  const lines = problems.map((problem) => `millrace: ${problem}\n`).join("");
-  await new Promise((resolve) =>
-    process.stderr.write(`${lines}millrace: not started; --help lists all settings\n`, resolve),
-  );
+  const log = openLog("fatal");
+  tellWrongSettings(log, problems);
+  await log.flush();
   return ExitCode.BAD_CONFIG;
 }
 
 async function run(resolved: Resolved): Promise<ExitCode> {
   const log = openLog(resolved.settings["log.level"]);
   const signals = new StopSignals(log);
-  // A reader that closes stdout after the ready line, or before, is no reason to stop.
-  process.stdout.on("error", () => undefined);
   process.once("uncaughtException", (error) => {
     log.fatal({ kind: "broker.failed", err: error }, "stopped by an error that nothing handles");
-    log.flush();
+    log.flushNow();
     process.exit(ExitCode.FAILED);
   });
   const code = await startAndStop(resolved, log, signals);
-  log.flush();
+  await log.flush();
   return code;
 }
 
@@ -65,7 +66,7 @@ async function startAndStop(resolved: Resolved, log: Log, signals: StopSignals):
   try {
     broker = await startResolved(resolved, log);
   } catch (error) {
-    log.fatal({ kind: "broker.not-started", err: error }, `not started: ${(error as Error).message}`);
+    tellNotStarted(log, error);
     return exitCodeOf(error);
   }
   const { host, port, opsPort, version, socketPath } = broker;
@@ -97,14 +98,17 @@ function exitCodeOf(error: unknown): ExitCode {
   return error.code === "DATA_DIR_UNUSABLE" ? ExitCode.DATA_DIR_UNUSABLE : ExitCode.FAILED;
 }
 
-/** SIGTERM and SIGINT: the first one asks for a stop, the second one ends the process. */
+/**
+ * SIGTERM, SIGINT, and SIGHUP, which a terminal sends that is closed: the first one asks for a stop, a second one ends the
+ * process.
+ */
 class StopSignals {
   readonly first: Promise<NodeJS.Signals>;
 
   constructor(private readonly log: Log) {
     this.first = new Promise((resolve) => {
       let seen: { signal: NodeJS.Signals; at: number } | undefined;
-      for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
         process.on(signal, () => {
           const at = performance.now();
           if (seen === undefined) {
@@ -122,9 +126,8 @@ class StopSignals {
     setTimeout(() => this.giveUp(`no clean stop within ${ms} ms`), ms).unref();
   }
 
-  private giveUp(why: string): never {
+  private giveUp(why: string): void {
     this.log.fatal({ kind: "broker.gave-up", why }, `ended without a clean stop: ${why}`);
-    this.log.flush();
-    process.exit(ExitCode.FAILED);
+    void this.log.flush().then(() => process.exit(ExitCode.FAILED));
   }
 }

@@ -39,7 +39,7 @@ export async function connectTo({ port }: { readonly port: number }): Promise<Wi
 let program: string | undefined;
 
 /** The broker's program, made from the sources as they are now. */
-function brokerProgram(): string {
+export function brokerProgram(): string {
   if (program !== undefined) return program;
   const dir = join(packageRoot(), ".cache", "test");
   const path = join(dir, `broker-${process.pid}.mjs`);
