@@ -5,13 +5,16 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <memory>
+#include <string_view>
 
 namespace millrace {
 
@@ -34,6 +37,38 @@ int PortOf(int fd) {
   if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) return 0;
   if (address.ss_family == AF_INET6) return ntohs(reinterpret_cast<sockaddr_in6*>(&address)->sin6_port);
   return ntohs(reinterpret_cast<sockaddr_in*>(&address)->sin_port);
+}
+
+/** Whether only this machine can reach the address that a socket is bound to. */
+bool IsLoopback(int fd) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) return false;
+  const auto is_v4 = [](const std::uint8_t* bytes) { return bytes[0] == 127; };
+  if (address.ss_family == AF_INET) {
+    const in_addr& v4 = reinterpret_cast<const sockaddr_in*>(&address)->sin_addr;
+    return is_v4(reinterpret_cast<const std::uint8_t*>(&v4));
+  }
+  if (address.ss_family != AF_INET6) return false;
+  const in6_addr& v6 = reinterpret_cast<const sockaddr_in6*>(&address)->sin6_addr;
+  return IN6_IS_ADDR_LOOPBACK(&v6) || (IN6_IS_ADDR_V4MAPPED(&v6) && is_v4(v6.s6_addr + 12));
+}
+
+/**
+ * Where the system's congestion control is one that paces (bbr), each packet of a slice waits for a timer,
+ * and the timers cost more than the sending; loopback is no network that would gain by it. Said to the
+ * listener: a socket that was bbr's for a moment stays paced. Both are free of pacing, and reno is in every
+ * Linux; where neither may be chosen, things are as they were.
+ */
+void UnpaceLoopback(int fd) {
+#if defined(TCP_CONGESTION)
+  if (!IsLoopback(fd)) return;
+  for (const std::string_view name : {"reno", "cubic"}) {
+    if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), name.size()) == 0) return;
+  }
+#else
+  (void)fd;
+#endif
 }
 
 /** Whether the file at `path` is a socket on which nobody listens. */
@@ -88,6 +123,7 @@ SysError Listener::OpenTcp(const std::string& host, int port) {
     }
     fd_ = std::move(fd);
     port_ = PortOf(fd_.get());
+    UnpaceLoopback(fd_.get());
     return Listen();
   }
   return error;

@@ -13,13 +13,17 @@
 namespace millrace {
 namespace {
 
-/** Two index intervals of the default size: a walk begins at an entry and ends before the next one. */
+/** An index interval of the default size: a walk begins at an entry and mostly ends before the next one, and
+ * what is read behind that is copied for nothing. */
+constexpr std::int64_t kFirstBytes = 4 * 1024;
+/** What comes after it: a walk that is longer than usual should not need many calls. */
 constexpr std::int64_t kWindowBytes = 8 * 1024;
 
-/** Fills at least one header's worth. The bytes read, 0 when there are too few, −1 with errno. */
-ssize_t FillWindow(int fd, std::uint8_t* window, std::int64_t at, std::int64_t limit, std::size_t need,
+/** Reads up to `most` bytes, and one header's worth at least. The bytes read, 0 when there are too few, −1
+ * with errno. */
+ssize_t FillWindow(int fd, std::uint8_t* window, std::int64_t at, std::int64_t most, std::size_t need,
                    bool wait) {
-  const auto want = static_cast<std::size_t>(std::min(kWindowBytes, limit - at));
+  const auto want = static_cast<std::size_t>(most);
   ssize_t have = wait ? ReadAt(fd, window, want, at) : platform::ReadCached(fd, window, want, at);
   if (have > 0 && static_cast<std::size_t>(have) < need && !wait) {
     // The header goes over the edge of what is cached.
@@ -42,7 +46,8 @@ WalkResult WalkStored(int fd, const RecordFormat& format, std::int64_t from, std
   for (; records > 0; records--) {
     if (limit - at < format.header_bytes) return {WalkOutcome::kEnded, at};
     if (at + kLengthBytes > window_from + window_bytes) {
-      const ssize_t have = FillWindow(fd, window, at, limit, kLengthBytes, wait);
+      const std::int64_t most = at == from ? kFirstBytes : kWindowBytes;
+      const ssize_t have = FillWindow(fd, window, at, std::min(most, limit - at), kLengthBytes, wait);
       if (have < 0) {
         return {!wait && errno == EAGAIN ? WalkOutcome::kNotCached : WalkOutcome::kFailed, at};
       }
