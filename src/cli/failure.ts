@@ -22,18 +22,19 @@ export class Usage extends Error {}
 
 /** The text for stderr. */
 export function failureText(error: unknown): string {
-  if (error instanceof Failed) return lines(error.message, error.details);
-  if (error instanceof Usage) return lines(error.message, ["`--help` shows how it is used"]);
-  if (error instanceof MillraceError) return lines(error.message, advice(error));
+  if (error instanceof Failed) return messageText(error.message, error.details);
+  if (error instanceof Usage) return messageText(error.message, ["`--help` shows how it is used"]);
+  if (error instanceof MillraceError) return messageText(error.message, advice(error));
   // A system error says which call failed on which path.
-  if (error instanceof Error && "syscall" in error) return lines(error.message, []);
+  if (error instanceof Error && "syscall" in error) return messageText(error.message, []);
   // A bug: all there is.
-  return lines(error instanceof Error ? (error.stack ?? error.message) : String(error), []);
+  return messageText(error instanceof Error ? (error.stack ?? error.message) : String(error), []);
 }
 
 export const exitOf = (error: unknown): Exit => (error instanceof Usage ? Exit.USAGE : Exit.FAILED);
 
-function lines(first: string, rest: readonly string[]): string {
+/** A message and what belongs to it, for stderr. */
+export function messageText(first: string, rest: readonly string[]): string {
   return [`millrace: ${first}`, ...rest.map((line) => `  ${line}`), ""].join("\n");
 }
 

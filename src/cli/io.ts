@@ -4,6 +4,7 @@ import { createReadStream, fstat } from "node:fs";
 import { isatty } from "node:tty";
 import { promisify } from "node:util";
 import { type ByteSink, DescriptorSink } from "./output.js";
+import { type OnStopSignal, onProcessSignal } from "./stop.js";
 
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -13,6 +14,8 @@ export interface Io {
   readonly stdoutIsTerminal: boolean;
   /** Everything that is no data. */
   readonly stderr: Messages;
+  /** ^C and `kill`. As long as nobody listens they end the process at once. */
+  readonly onStopSignal: OnStopSignal;
 }
 
 export interface Input {
@@ -37,6 +40,7 @@ export function processIo(): Io {
     stdout: new DescriptorSink(1),
     stdoutIsTerminal: isatty(1),
     stderr: { write: (text) => void process.stderr.write(text), isTerminal: process.stderr.isTTY === true },
+    onStopSignal: onProcessSignal,
   };
 }
 

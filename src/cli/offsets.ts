@@ -9,6 +9,7 @@ import { Failed } from "./failure.js";
 import type { Io } from "./io.js";
 import { type Column, tableText } from "./table.js";
 import { ISO_RULE, isoTime, msTime } from "./times.js";
+import { topicName } from "./values.js";
 
 interface OffsetsVerbOptions extends BrokerOption {
   readonly at?: number;
@@ -62,7 +63,7 @@ export function offsetsCommand(program: Command, io: Io): void {
       .command("offsets")
       .summary("where partitions start and end")
       .description("List the offsets of a topic's partitions, and where reading begins for a time.")
-      .argument("<topic>"),
+      .argument("<topic>", "whose partitions", topicName),
   )
     .option("--at <time>", "a day, a time, or milliseconds since 1970", parseAt)
     .option("--json", "print JSON instead of a table")

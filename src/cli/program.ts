@@ -4,7 +4,7 @@ import { Command, CommanderError } from "commander";
 import { packageVersion } from "../ops/version.js";
 import { consumeCommand } from "./consume/consume.js";
 import { dumpCommand } from "./dump.js";
-import { Exit, exitOf, failureText } from "./failure.js";
+import { Exit, exitOf, failureText, messageText } from "./failure.js";
 import { fetchDemoCommand } from "./fetch-demo/fetch-demo.js";
 import { healthCommand } from "./health.js";
 import type { Io } from "./io.js";
@@ -12,11 +12,13 @@ import { offsetsCommand } from "./offsets.js";
 import { ClosedPipe } from "./output.js";
 import { produceCommand } from "./produce/produce.js";
 import { serveCommand } from "./serve.js";
+import { StoppedBySignal } from "./stop.js";
 import { topicsCommand } from "./topics.js";
 import { verifyCommand } from "./verify.js";
 
 const EXAMPLES = `
-Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage.
+Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 and 143
+stopped by ^C or SIGTERM.
 
 A first minute:
   $ millrace serve --topics orders:3 &
@@ -75,6 +77,10 @@ function codeOf(error: unknown, io: Io): number {
   if (error instanceof ClosedPipe) return Exit.OK;
   // It has written what there is to say. Its own code for a wrong command line is 1.
   if (error instanceof CommanderError) return error.exitCode === 0 ? Exit.OK : Exit.USAGE;
+  if (error instanceof StoppedBySignal) {
+    if (error.lines.length > 0) io.stderr.write(messageText(error.message, error.lines));
+    return error.exitCode;
+  }
   io.stderr.write(failureText(error));
   return exitOf(error);
 }

@@ -15,6 +15,7 @@ export class Progress {
   constructor(
     private readonly io: Pick<Io, "stderr" | "stdoutIsTerminal">,
     private readonly now: () => number,
+    /** What is counted, as one of it is called. */
     private readonly unit: string,
   ) {
     this.isShown = io.stderr.isTerminal && !io.stdoutIsTerminal;
@@ -46,7 +47,7 @@ export class Progress {
     const rate = Math.round(count / seconds).toLocaleString("en-US");
     const megabytes = bytes / 1e6;
     return (
-      `${count.toLocaleString("en-US")} ${this.unit} in ${seconds.toFixed(1)} s ` +
+      `${count.toLocaleString("en-US")} ${this.unit}${count === 1 ? "" : "s"} in ${seconds.toFixed(1)} s ` +
       `(${rate}/s, ${megabytes.toFixed(1)} MB, ${(megabytes / seconds).toFixed(1)} MB/s)`
     );
   }

@@ -5,6 +5,7 @@ import type { PartitionMetadata, TopicMetadata } from "../protocol/metadata.js";
 import { type BrokerOption, onBroker, withBroker } from "./connect.js";
 import type { Io } from "./io.js";
 import { type Column, tableText } from "./table.js";
+import { topicName } from "./values.js";
 
 interface TopicsVerbOptions extends BrokerOption {
   readonly json?: boolean;
@@ -48,7 +49,7 @@ export function topicsCommand(program: Command, io: Io): void {
       .command("topics")
       .summary("list topics and offsets")
       .description("List topics and, for each partition, where it starts and ends.")
-      .argument("[topic]"),
+      .argument("[topic]", "only this one", topicName),
   )
     .option("--json", "print JSON instead of a table")
     .addHelpText("after", EXAMPLES)

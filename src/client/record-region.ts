@@ -75,6 +75,14 @@ export class RegionBuilder implements RecordRegion {
     this.count++;
   }
 
+  /** Appends the records of another region. */
+  appendRegion({ records, bytes }: RecordRegion): void {
+    if (this.end + bytes.length > this.buffer.length) this.grow(this.end + bytes.length);
+    this.buffer.set(bytes, this.end);
+    this.end += bytes.length;
+    this.count += records;
+  }
+
   /** Empties it and keeps its memory. */
   clear(): void {
     this.end = 0;

@@ -24,10 +24,10 @@ export class Window {
     this.requests++;
   }
 
-  /** It was answered, or failed. */
-  leave(bytes: number): void {
+  /** It was answered, or failed; or several were, of so many bytes together. */
+  leave(bytes: number, requests = 1): void {
     this.bytes -= bytes;
-    this.requests--;
+    this.requests -= requests;
     const { waiting } = this;
     this.waiting = [];
     for (const resolve of waiting) resolve();

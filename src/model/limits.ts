@@ -166,8 +166,18 @@ export const EPOCHS_MAX = 300;
 
 /** What `millrace produce` has on its way: enough for a barrier of tens of milliseconds at gigabytes per second, and no more. */
 export const PRODUCE_IN_FLIGHT_BYTES = 16 * 1024 * 1024;
-/** The same in requests: half of the 1024 that a broker takes from one connection before it stops reading it. */
-export const PRODUCE_IN_FLIGHT_REQUESTS = 512;
+/** The same in batches, and so in requests: half of the 1024 that a broker takes from one connection before it stops reading it. */
+export const PRODUCE_IN_FLIGHT_BATCHES = 512;
+/** Batches that wait go out in one request up to here: see docs/decisions.md for what smaller and larger ones cost. */
+export const PRODUCE_REQUEST_BYTES = 2 * 1024 * 1024;
+/** The first pause before `millrace produce` sends a refused batch again: an overload is over in milliseconds. */
+export const PRODUCE_RETRY_MS_MIN = 20;
+/** The longest pause: room on a disk is noticed within a second. */
+export const PRODUCE_RETRY_MS_MAX = 1_000;
+/** How long `millrace produce` tries a batch again that was refused for now, unless told otherwise. */
+export const PRODUCE_RETRY_MS = 10_000;
+/** How long a verb may take to end after the first signal, for answers that are due and output that is slow. A person waits. */
+export const CLI_SIGNAL_WAIT_MS = 3_000;
 
 /** Where the embedded log lays out what is appended in one iteration of the loop: a native call's worth, below the L2 cache. */
 export const EMBEDDED_REGION_BYTES = 1024 * 1024;

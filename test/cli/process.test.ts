@@ -90,6 +90,17 @@ describe("the program", () => {
     expect(produce.stderr).toContain("acknowledged 2 lines; read up to input line 2");
   });
 
+  it("says on ^C what was acknowledged, and where to go on", async () => {
+    const broker = await spawnReady(testSettings(tempDir("data")));
+    const produce = new CliProcess(["produce", "orders", "--print-offsets", "--linger-ms", "1", ...brokerAt(broker)]);
+    produce.child.stdin?.write("one\ntwo\nthr");
+    while (produce.stdout.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    produce.child.kill("SIGINT");
+    expect(await produce.exited).toEqual({ code: 130, signal: null });
+    expect(produce.stderr).toContain("acknowledged 2 lines; read up to input line 2");
+    expect(produce.stderr).toContain("go on from input line 3");
+  });
+
   it("runs a broker: serve prints the ready line and nothing else on stdout, and stops cleanly on SIGTERM", async () => {
     const args = [
       cliProgram(),

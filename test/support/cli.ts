@@ -1,6 +1,7 @@
 // The command `millrace` for tests: a verb in this process, or the program in one of its own.
 
 import { type ChildProcess, spawn } from "node:child_process";
+import type { EventEmitter } from "node:events";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { buildSync } from "esbuild";
@@ -16,8 +17,14 @@ export interface VerbOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** stderr is a terminal. */
   readonly terminal?: boolean;
+  /** And stdout is, too. */
+  readonly stdoutIsTerminal?: boolean;
+  /** How many bytes stdin has, when it is a file. */
+  readonly stdinBytes?: number;
   /** stdout's reader goes away after so many bytes. */
   readonly closeStdoutAfter?: number;
+  /** Emits "signal" with the signal's name. */
+  readonly signals?: EventEmitter;
 }
 
 export interface VerbResult {
@@ -34,7 +41,7 @@ export async function millrace(args: readonly string[], options: VerbOptions = {
   let stderr = "";
   const io: Io = {
     env: options.env ?? {},
-    stdin: async () => ({ chunks: bytesOf(options.stdin ?? []), bytes: undefined }),
+    stdin: async () => ({ chunks: bytesOf(options.stdin ?? []), bytes: options.stdinBytes }),
     stdout: {
       write: async (bytes) => {
         written += bytes.length;
@@ -42,12 +49,16 @@ export async function millrace(args: readonly string[], options: VerbOptions = {
         pieces.push(Uint8Array.from(bytes));
       },
     },
-    stdoutIsTerminal: false,
+    stdoutIsTerminal: options.stdoutIsTerminal === true,
     stderr: {
       write: (text) => {
         stderr += text;
       },
       isTerminal: options.terminal === true,
+    },
+    onStopSignal: (listener) => {
+      options.signals?.on("signal", listener);
+      return () => void options.signals?.off("signal", listener);
     },
   };
   const code = await runCli(args, io);

@@ -4,7 +4,7 @@
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
-import { ErrorCodes } from "../../src/model/error-codes.js";
+import { type ErrorCode, ErrorCodes } from "../../src/model/error-codes.js";
 import type { RecordFormat } from "../../src/model/record-format.js";
 import {
   apiKeyOf,
@@ -64,6 +64,8 @@ export class FakeBroker {
   readonly sockets = new Set<Socket>();
   address = "";
   intercept: (request: FakeRequest) => boolean;
+  /** Refuses a request with this error, before anything of it is carried out. */
+  refuse: (request: Pick<FakeRequest, "kind" | "frame">) => ErrorCode | undefined = () => undefined;
   private readonly answers: FakeAnswers;
   private readonly versions: readonly VersionRange[];
   private readonly server: Server;
@@ -163,8 +165,9 @@ export class FakeBroker {
     const correlationId = view.getInt32(4);
     const asked = this.speaks(kind) ? askedFetch(frame) : undefined;
     const fetch = typeof asked === "object" ? asked : undefined;
+    const error = typeof asked === "number" ? asked : this.refuse({ kind, frame });
     const answer =
-      typeof asked === "number" ? errorAnswer(correlationId, asked) : this.answer(kind, correlationId, view, fetch);
+      error === undefined ? this.answer(kind, correlationId, view, fetch) : errorAnswer(correlationId, error);
     const request = { kind, correlationId, frame, socket, fetch, answer };
     this.requests.push(request);
     if (this.intercept(request)) return;

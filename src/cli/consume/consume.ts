@@ -14,7 +14,7 @@ import { Failed, Usage } from "../failure.js";
 import type { Io } from "../io.js";
 import { Output } from "../output.js";
 import { Progress } from "../progress.js";
-import { value } from "../values.js";
+import { topicName, value } from "../values.js";
 import { type Following, printFollowing } from "./follow.js";
 import { Format } from "./format.js";
 import { Printer } from "./printer.js";
@@ -58,7 +58,7 @@ export function consumeCommand(program: Command, io: Io): void {
       .command("consume")
       .summary("print records")
       .description("Print the records of a topic on stdout, verified, in order inside each partition.")
-      .argument("<topic>"),
+      .argument("<topic>", "what is read", topicName),
   )
     .option("--partition <n>", "read only this partition", value(integer(0, PARTITIONS_MAX)))
     .option("--from <where>", "earliest, latest, an offset or a time", parseFrom, "earliest")
@@ -94,7 +94,7 @@ async function consume(connection: Connection, topic: string, options: ConsumeVe
   const bounds = { maxBytes, maxBytesLimit: Math.max(maxBytes, MAX_BYTES_LIMIT) };
   const source = { topic, format: recordFormat, parts, bounds };
   const output = new Output(io.stdout);
-  const progress = new Progress(io, () => performance.now(), "records");
+  const progress = new Progress(io, () => performance.now(), "record");
   const lag = parts.reduce((sum, { metadata, start }) => sum + Math.max(0, metadata.highWatermark - start.offset), 0);
   const printer = new Printer(format, output, progress, maxRecords, Math.min(maxRecords, lag));
   try {

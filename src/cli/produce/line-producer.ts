@@ -1,18 +1,25 @@
-// Records of the input to batches of partitions, many of them on their way at once. It knows lines and what became of them;
-// where they come from is produce.ts's.
+// Records of the input to batches of partitions, one request of each on its way and what waits bounded. It knows lines and
+// what became of them; where they come from is produce.ts's.
 
+import { Backoff } from "../../client/backoff.js";
 import type { Connection } from "../../client/connection.js";
-import type { ProduceOptions } from "../../client/connection-options.js";
+import { BrokerError } from "../../client/errors.js";
 import { partitionOfKey, RoundRobin } from "../../client/partitioner.js";
 import { Window } from "../../client/window.js";
 import { AckPolicy } from "../../model/ack-policy.js";
 import type { Timers } from "../../model/clock.js";
 import { MillraceError } from "../../model/errors.js";
-import { PRODUCE_IN_FLIGHT_BYTES, PRODUCE_IN_FLIGHT_REQUESTS } from "../../model/limits.js";
-import type { ProduceResult } from "../../protocol/produce.js";
+import {
+  PRODUCE_IN_FLIGHT_BATCHES,
+  PRODUCE_IN_FLIGHT_BYTES,
+  PRODUCE_REQUEST_BYTES,
+  PRODUCE_RETRY_MS_MAX,
+  PRODUCE_RETRY_MS_MIN,
+} from "../../model/limits.js";
 import { Failed } from "../failure.js";
 import type { RecordTarget } from "../framing.js";
-import { type Batch, Lane } from "./lane.js";
+import { Lane } from "./lane.js";
+import type { Parcel } from "./parcel.js";
 
 export interface LineProducerOptions {
   readonly topic: string;
@@ -23,10 +30,18 @@ export interface LineProducerOptions {
   readonly keySeparator: Buffer | undefined;
   readonly ack: AckPolicy;
   readonly batchBytes: number;
+  /** What one request to this broker can carry. */
+  readonly requestBytesMax: number;
   readonly lingerMs: number;
+  /** How long a batch that was refused for now is tried again. */
+  readonly retryMs: number;
   readonly timers: Timers;
+  /** Milliseconds that never go back. */
+  readonly now: () => number;
   /** A batch was acknowledged. */
-  readonly onAcknowledged: (partition: number, result: ProduceResult, records: number) => void;
+  readonly onAcknowledged: (partition: number, baseOffset: number) => void;
+  /** A batch was refused, and will be tried again for a while. Called once. */
+  readonly onRetry: (error: Error) => void;
   /** A batch was refused or its connection was lost: nothing more should be read. Called once. */
   readonly onFailure: () => void;
 }
@@ -34,21 +49,27 @@ export interface LineProducerOptions {
 export class LineProducer implements RecordTarget {
   /** The last input line that came. */
   lastLine = 0;
-  /** Records that were sent, acknowledged or not. */
+  /** Records of closed batches, acknowledged or not. */
   sent = 0;
   /** Why it stopped. */
   failure: Error | undefined;
   readonly lanes: readonly Lane[];
   private readonly roundRobin: RoundRobin;
-  private readonly window = new Window(PRODUCE_IN_FLIGHT_BYTES, PRODUCE_IN_FLIGHT_REQUESTS);
+  private readonly window = new Window(PRODUCE_IN_FLIGHT_BYTES, PRODUCE_IN_FLIGHT_BATCHES);
+  private halted = false;
+  private hasRetried = false;
 
   constructor(
     private readonly connection: Connection,
     private readonly options: LineProducerOptions,
   ) {
-    const send = (batch: Batch) => this.send(batch);
-    this.lanes = Array.from({ length: options.partitions }, (_, partition) => new Lane(partition, options, send));
-    this.roundRobin = new RoundRobin(options.partitions);
+    const closed = (lane: Lane, bytes: number) => this.batchClosed(lane, bytes);
+    const { partition, keySeparator, partitions, batchBytes, lingerMs, timers } = options;
+    const requestBytes = Math.min(Math.max(PRODUCE_REQUEST_BYTES, batchBytes), options.requestBytesMax);
+    const isScattered = keySeparator !== undefined || partition !== undefined || partitions === 1;
+    const laneOptions = { batchBytes, lingerMs, timers, requestBytes, isScattered, spares: [] };
+    this.lanes = Array.from({ length: partitions }, (_, each) => new Lane(each, laneOptions, closed));
+    this.roundRobin = new RoundRobin(partitions);
     // Also when nothing is on its way: whoever pipes into this should hear of it now and not with the next line.
     void connection.closed.then((error) => {
       if (error !== undefined) this.fail(error);
@@ -59,8 +80,12 @@ export class LineProducer implements RecordTarget {
     return this.lanes.reduce((sum, lane) => sum + lane.acknowledged, 0);
   }
 
+  /** The first input line that was not acknowledged: everything before it was. */
+  get nextLine(): number {
+    return this.lanes.reduce((first, lane) => Math.min(first, lane.firstMissing ?? first), this.lastLine + 1);
+  }
+
   record(bytes: Uint8Array, from: number, end: number, line: number): void {
-    this.lastLine = line;
     const { keySeparator, partition } = this.options;
     if (keySeparator !== undefined) this.keyed(bytes, from, end, line, keySeparator);
     else if (partition !== undefined) append(this.lanes[partition], bytes, from, end, line);
@@ -69,6 +94,7 @@ export class LineProducer implements RecordTarget {
       this.lanes[this.roundRobin.current].makeRoom(end - from);
       this.lanes[this.roundRobin.current].append(bytes, from, end, line);
     }
+    this.lastLine = line;
   }
 
   /** Resolves when more may be read. */
@@ -89,6 +115,16 @@ export class LineProducer implements RecordTarget {
     return this.window.empty();
   }
 
+  /** Sends nothing more. What is on its way may still be answered. */
+  halt(): void {
+    if (this.halted) return;
+    this.halted = true;
+    for (const lane of this.lanes) {
+      const { bytes, batches } = lane.stop();
+      if (batches > 0) this.window.leave(bytes, batches);
+    }
+  }
+
   private keyed(bytes: Uint8Array, from: number, end: number, line: number, separator: Buffer): void {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset + from, end - from);
     const at = text.indexOf(separator);
@@ -107,55 +143,114 @@ export class LineProducer implements RecordTarget {
     }
   }
 
-  private send(batch: Batch): void {
+  private batchClosed(lane: Lane, bytes: number): void {
     // Sticky for a batch: the next one goes to the next partition.
-    if (batch.lane.partition === this.roundRobin.current) this.roundRobin.advance();
-    if (this.failure !== undefined) return;
-    const { topic, ack } = this.options;
-    const { records } = batch.region;
-    this.sent += records;
-    if (ack === AckPolicy.NONE) this.post(batch);
-    else void this.produce(batch, records, topic, { ack });
-  }
-
-  private post({ lane, region }: Batch): void {
-    try {
-      this.connection.post(this.options.topic, lane.partition, region);
-    } catch (error) {
-      this.fail(error);
-    }
-  }
-
-  private async produce(batch: Batch, records: number, topic: string, options: ProduceOptions): Promise<void> {
-    const { lane, region } = batch;
-    const bytes = region.bytes.length;
+    if (lane.partition === this.roundRobin.current) this.roundRobin.advance();
     this.window.enter(bytes);
+    if (lane.isFlying) return;
+    if (this.options.ack === AckPolicy.NONE) this.post(lane);
+    else void this.send(lane);
+  }
+
+  private post(lane: Lane): void {
+    const parcel = lane.takeOff();
+    if (parcel === undefined) return;
+    this.sent += parcel.region.records;
     try {
-      // The region is copied before this returns; from then on it is filled again.
-      const result = await this.connection.produce(topic, lane.partition, region, options);
-      lane.batchAcknowledged(batch, records);
-      this.options.onAcknowledged(lane.partition, result, records);
+      this.connection.post(this.options.topic, lane.partition, parcel.region);
     } catch (error) {
-      lane.batchFailed(batch, isUnknown(error) ? "unknown" : "refused");
       this.fail(error);
-    } finally {
-      this.window.leave(bytes);
     }
+    this.landed(lane, parcel);
+  }
+
+  /** Sends what waits for this partition, one request after the other. */
+  private async send(lane: Lane): Promise<void> {
+    const { topic, onAcknowledged } = this.options;
+    const ack = this.options.ack === AckPolicy.WRITTEN ? AckPolicy.WRITTEN : AckPolicy.FORCED;
+    let retry: Retry | undefined;
+    for (;;) {
+      const parcel = lane.takeOff();
+      if (parcel === undefined) return;
+      let baseOffset: number;
+      try {
+        ({ baseOffset } = await this.connection.produce(topic, lane.partition, parcel.region, { ack }));
+      } catch (error) {
+        retry ??= this.retry();
+        if (isForNow(error) && (await this.mayRepeat(error, retry))) {
+          lane.repeated();
+          continue;
+        }
+        this.refused(lane, parcel, error);
+        return;
+      }
+      retry = undefined;
+      for (const { records } of parcel.batches) {
+        onAcknowledged(lane.partition, baseOffset);
+        baseOffset += records;
+      }
+      this.sent += parcel.region.records;
+      this.landed(lane, parcel);
+    }
+  }
+
+  private landed(lane: Lane, parcel: Parcel): void {
+    this.window.leave(parcel.length, parcel.batches.length);
+    lane.landed(() => this.nextLine);
+  }
+
+  private refused(lane: Lane, parcel: Parcel, error: unknown): void {
+    lane.refused(isRefusal(error) ? "refused" : "unknown");
+    this.window.leave(parcel.length, parcel.batches.length);
+    this.fail(error);
+  }
+
+  private retry(): Retry {
+    const { now, retryMs } = this.options;
+    return { until: now() + retryMs, backoff: new Backoff(PRODUCE_RETRY_MS_MIN, PRODUCE_RETRY_MS_MAX, Math.random) };
+  }
+
+  /** Waits until it is time to send again, or says that there is no more of it. */
+  private async mayRepeat(error: Error, { until, backoff }: Retry): Promise<boolean> {
+    const left = until - this.options.now();
+    if (this.halted || left <= 0) return false;
+    if (!this.hasRetried) this.options.onRetry(error);
+    this.hasRetried = true;
+    await new Promise<void>((resolve) => this.options.timers.after(Math.min(left, backoff.next()), resolve));
+    return !this.halted;
   }
 
   private fail(error: unknown): void {
     if (this.failure !== undefined) return;
     this.failure = error instanceof Error ? error : new Error(String(error));
+    this.halt();
     this.options.onFailure();
   }
 }
 
-/** Whether the broker may have carried the request out. */
-function isUnknown(error: unknown): boolean {
-  return (
-    error instanceof MillraceError && ["CONNECTION_LOST", "REQUEST_TIMEOUT", "STORAGE_FAILURE"].includes(error.code)
-  );
+/** Until when a refused batch is tried again, and how often. */
+interface Retry {
+  readonly until: number;
+  readonly backoff: Backoff;
 }
+
+/** Refused for a reason that may pass. A broker that stops takes its connections along. */
+const isForNow = (error: unknown): error is BrokerError =>
+  error instanceof BrokerError && error.retriable && error.code !== "SHUTTING_DOWN";
+
+/** With these nothing of the batch is in the log. With everything else the broker may have carried it out. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  "UNKNOWN_TOPIC_OR_PARTITION",
+  "RECORD_TOO_LARGE",
+  "UNSUPPORTED_VERSION",
+  "CORRUPT_REQUEST",
+  "LOG_FULL",
+  "OVERLOADED",
+  "SHUTTING_DOWN",
+  "BAD_ARGUMENT",
+]);
+
+const isRefusal = (error: unknown): boolean => error instanceof MillraceError && REFUSALS.has(error.code);
 
 function append(lane: Lane, bytes: Uint8Array, from: number, end: number, line: number): void {
   lane.makeRoom(end - from);
