@@ -32,8 +32,12 @@ export interface Messages {
 
 const FILE_CHUNK_BYTES = 1024 * 1024;
 
+export interface ProcessIo extends Io {
+  readonly stdout: DescriptorSink;
+}
+
 /** The process's own. */
-export function processIo(): Io {
+export function processIo(): ProcessIo {
   return {
     env: process.env,
     stdin: openStdin,

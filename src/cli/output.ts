@@ -20,10 +20,18 @@ const FULL_PIPE_MS = 2;
 
 /** A file descriptor as a sink. */
 export class DescriptorSink implements ByteSink {
+  private writes = 0;
+
   constructor(private readonly descriptor: number) {}
+
+  /** A system call is under way, and lasts maybe until somebody reads. */
+  get isWriting(): boolean {
+    return this.writes > 0;
+  }
 
   async write(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; ) {
+      this.writes++;
       try {
         at += (await writeAsync(this.descriptor, bytes, at)).bytesWritten;
       } catch (error) {
@@ -31,6 +39,8 @@ export class DescriptorSink implements ByteSink {
         if (code === "EPIPE") throw new ClosedPipe();
         if (code !== "EAGAIN") throw error;
         await sleep(FULL_PIPE_MS);
+      } finally {
+        this.writes--;
       }
     }
   }

@@ -16,11 +16,17 @@ export class StoppedBySignal extends Error {
     super(`stopped by ${signal}`);
   }
 
-  /** What a shell says of a program that a signal ended. */
   get exitCode(): number {
-    return 128 + constants.signals[this.signal];
+    return exitCodeOf(this.signal);
   }
 }
+
+/** What a shell says of a program that a signal ended. */
+const exitCodeOf = (signal: StopSignal): number => 128 + constants.signals[signal];
+
+/** The signal that an exit code stands for. */
+export const stopSignalOf = (code: number): StopSignal | undefined =>
+  STOP_SIGNALS.find((signal) => exitCodeOf(signal) === code);
 
 /** Calls the listener for each stop signal until the function that it returns is called. */
 export type OnStopSignal = (listener: (signal: StopSignal) => void) => () => void;

@@ -1,6 +1,7 @@
 // `millrace consume` on a broker that the test plays.
 
-import { describe, expect, it } from "vitest";
+import { EventEmitter } from "node:events";
+import { describe, expect, it, vi } from "vitest";
 import { RECORD_FORMATS } from "../../src/model/record-format.js";
 import { ascii } from "../support/bytes.js";
 import { millrace, type VerbOptions } from "../support/cli.js";
@@ -48,6 +49,41 @@ describe("consume", () => {
     const beyond = await consuming(broker, ["--from", "101", "--max-records", "1"]);
     expect(beyond.code).toBe(1);
     expect(beyond.stderr).toContain("OFFSET_OUT_OF_RANGE");
+  });
+
+  it("refuses an offset that is not in the log, though there is nothing to read up to its end, and says what is", async () => {
+    const broker = await filled([100]);
+    broker.partition("orders", 0).start = 10;
+    for (const args of [
+      ["--from", "111", "--until-end"],
+      ["--from", "111"],
+      ["--from", "9", "--until-end"],
+    ]) {
+      const { code, stdout, stderr } = await consuming(broker, args);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toContain(`OFFSET_OUT_OF_RANGE, offset ${args[1]} is not in orders-0: it starts at`);
+    }
+  });
+
+  it.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ])("stops quietly on %s, with everything that it printed", async (signal, expected) => {
+    const broker = await filled([3]);
+    for (const args of [[], ["--until-end"]]) {
+      const signals = new EventEmitter();
+      let asked = false;
+      broker.intercept = ({ fetch }) => {
+        if (fetch?.parts[0]?.offset === 3) asked = true;
+        // Nothing more comes.
+        return fetch !== undefined && args.length > 0;
+      };
+      const running = consuming(broker, args, { signals });
+      await vi.waitUntil(() => asked || (args.length > 0 && broker.fetches.length > 2));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      signals.emit("signal", signal);
+      expect(await running).toMatchObject({ code: expected, stderr: "", stdout: args.length > 0 ? "" : text(0, 0, 3) });
+    }
   });
 
   it("reads one partition, and so many records", async () => {

@@ -76,7 +76,34 @@ describe("the program", () => {
       while (!follow.stdout.toString().endsWith(`${line}\n`)) await new Promise((resolve) => setTimeout(resolve, 10));
     }
     follow.child.kill("SIGTERM");
-    expect((await follow.exited).signal).toBe("SIGTERM");
+    expect(await follow.exited).toEqual({ code: 143, signal: null });
+    expect(follow.stderr).toBe("");
+  });
+
+  it("ends with whole lines after ^C when its reader is slow, and at once after another when nobody reads", async () => {
+    const broker = await filled();
+    const slow = new CliProcess(["consume", "orders", ...brokerAt(broker)]);
+    slow.child.stdout?.pause();
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    slow.child.kill("SIGINT");
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    slow.child.stdout?.resume();
+    expect(await slow.exited).toEqual({ code: 130, signal: null });
+    const out = slow.stdout.toString();
+    expect(out.length).toBeLessThan(INPUT.length);
+    expect(out.endsWith("\n") && INPUT.startsWith(out)).toBe(true);
+
+    const stuck = new CliProcess(["consume", "orders", ...brokerAt(broker)]);
+    stuck.child.stdout?.pause();
+    const exited = new Promise((resolve) => stuck.child.once("exit", (_, signal) => resolve(signal)));
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    stuck.child.kill("SIGINT");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const before = performance.now();
+    stuck.child.kill("SIGINT");
+    // Its last write cannot end: the signal does what it does by itself, and a shell says 130.
+    expect(await exited).toBe("SIGINT");
+    expect(performance.now() - before).toBeLessThan(1500);
   });
 
   it("says what was acknowledged when the broker is killed under it, though stdin stays open", async () => {

@@ -5,7 +5,9 @@ import type { Connection } from "../../client/connection.js";
 import { Consumer } from "../../client/consumer.js";
 import { type ReadBounds, ReadPosition } from "../../client/read-position.js";
 import { type Start, type StartPosition, startOf } from "../../client/start-position.js";
-import { OFFSET_MAX, PARTITIONS_MAX } from "../../model/limits.js";
+import { systemTimers } from "../../model/clock.js";
+import { MillraceError } from "../../model/errors.js";
+import { CLI_SIGNAL_WAIT_MS, OFFSET_MAX, PARTITIONS_MAX } from "../../model/limits.js";
 import type { RecordFormat } from "../../model/record-format.js";
 import { integer, size } from "../../ops/settings/kinds.js";
 import type { PartitionMetadata } from "../../protocol/metadata.js";
@@ -14,6 +16,7 @@ import { Failed, Usage } from "../failure.js";
 import type { Io } from "../io.js";
 import { Output } from "../output.js";
 import { Progress } from "../progress.js";
+import { StoppedBySignal, type StopSignal, Waiting } from "../stop.js";
 import { topicName, value } from "../values.js";
 import { type Following, printFollowing } from "./follow.js";
 import { Format } from "./format.js";
@@ -97,15 +100,45 @@ async function consume(connection: Connection, topic: string, options: ConsumeVe
   const progress = new Progress(io, () => performance.now(), "record");
   const lag = parts.reduce((sum, { metadata, start }) => sum + Math.max(0, metadata.highWatermark - start.offset), 0);
   const printer = new Printer(format, output, progress, maxRecords, Math.min(maxRecords, lag));
+  const work = (): Promise<void> =>
+    untilEnd
+      ? printUntilEnd(consumersOf(connection, source), printer)
+      : printFollowing(followingOf(connection, source, options, io), printer, io.stderr);
   try {
-    if (untilEnd) await printUntilEnd(consumersOf(connection, source), printer);
-    else await printFollowing(followingOf(connection, source, options, io), printer, io.stderr);
+    await untilStopped(work, printer, output, io);
   } finally {
-    // What was read before a failure is good and is printed.
-    await output.flush();
     progress.clear();
   }
   if (untilEnd) progress.done(printer.records, printer.bytes, "read");
+}
+
+/** Lets it print until it is done or a signal comes. What was printed is written in any case, after a signal as far as it goes. */
+async function untilStopped(work: () => Promise<void>, printer: Printer, output: Output, io: Io): Promise<void> {
+  const waiting = new Waiting();
+  let signal: StopSignal | undefined;
+  const unheard = io.onStopSignal((which) => {
+    signal ??= which;
+    printer.stop();
+    waiting.interrupt();
+  });
+  const whole = async (): Promise<void> => {
+    const flushed = waiting.for(output.flush());
+    // Whoever reads slowly gets whole lines; whoever does not read at all is not waited for.
+    const cancel = signal && systemTimers.after(CLI_SIGNAL_WAIT_MS, () => waiting.interrupt());
+    await flushed;
+    cancel?.();
+  };
+  try {
+    try {
+      await waiting.for(work());
+    } finally {
+      // What was read before a failure is good and is printed.
+      await whole();
+    }
+    if (signal !== undefined) throw new StoppedBySignal(signal);
+  } finally {
+    unheard();
+  }
 }
 
 async function partsOf(
@@ -121,9 +154,21 @@ async function partsOf(
   if (typeof from === "number" && chosen.length > 1) {
     throw new Usage(`--from with an offset needs --partition: topic ${topic} has ${chosen.length} partitions`);
   }
+  if (typeof from === "number") for (const metadata of chosen) checkIsThere(from, topic, metadata);
   return Promise.all(
     chosen.map(async (metadata) => ({ metadata, start: await startOf(from, topic, metadata, connection) })),
   );
+}
+
+/** Also where nothing would be read: an offset that the log never had is a mistake, and not its end. */
+function checkIsThere(from: number, topic: string, partition: PartitionMetadata): void {
+  const { logStartOffset, logEndOffset, highWatermark } = partition;
+  // One that is not open says so itself.
+  if (highWatermark < 0 || (from >= logStartOffset && from <= logEndOffset)) return;
+  const text =
+    `OFFSET_OUT_OF_RANGE, offset ${from} is not in ${topic}-${partition.partition}: ` +
+    `it starts at ${logStartOffset} and ends at ${logEndOffset}`;
+  throw new MillraceError("OFFSET_OUT_OF_RANGE", text);
 }
 
 function consumersOf(connection: Connection, { topic, format, parts, bounds }: Source): Consumer[] {

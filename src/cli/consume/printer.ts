@@ -13,7 +13,7 @@ export class Printer {
     private readonly format: Format,
     private readonly output: Output,
     private readonly progress: Progress,
-    private readonly maxRecords: number,
+    private maxRecords: number,
     /** How many records there are to print, as far as that is known; 0: it is not. */
     private readonly expected: number,
   ) {}
@@ -23,16 +23,22 @@ export class Printer {
     return this.records >= this.maxRecords;
   }
 
+  /** Prints nothing more: whatever is there is whole records. */
+  stop(): void {
+    this.maxRecords = this.records;
+  }
+
   /** Prints the records below the offset `end`. */
   async print(batch: RecordBatch, end: number): Promise<void> {
     const { output, format, progress } = this;
     const count = Math.max(0, Math.min(batch.length, end - batch.baseOffset, this.maxRecords - this.records));
-    this.records += count;
-    for (let i = 0; i < count; i++) {
+    let i = 0;
+    for (; i < count && !this.isDone; i++) {
       format.print(output, batch, i);
+      this.records++;
       if (output.isFull) await output.handOver();
     }
-    if (count > 0) this.bytes += batch.ranges[2 * count - 1];
+    if (i > 0) this.bytes += batch.ranges[2 * i - 1];
     progress.show(this.records, this.bytes, this.expected > 0 ? this.records / this.expected : undefined);
   }
 
