@@ -41,16 +41,24 @@ ColdReader::ColdReader(WorkerPool& pool, CompletionQueue& completions, Done done
 
 ColdReader::~ColdReader() { link_->owner = nullptr; }
 
-void ColdReader::Request(std::int32_t id, FilePtr file, off_t position, std::size_t bytes,
-                         std::size_t ahead) {
-  waiting_.push_back({id, std::move(file), position, std::min(bytes, kChunkBytes), ahead});
+std::uint64_t ColdReader::Request(std::int32_t id, FilePtr file, off_t position, std::size_t bytes,
+                                  std::size_t ahead) {
+  waiting_.emplace(++last_ticket_, Job{id, std::move(file), position, std::min(bytes, kChunkBytes), ahead});
   StartSome();
+  return last_ticket_;
+}
+
+void ColdReader::Forget(std::uint64_t ticket) {
+  const auto found = waiting_.find(ticket);
+  if (found == waiting_.end()) return;
+  Release(std::move(found->second.file));
+  waiting_.erase(found);
 }
 
 void ColdReader::StartSome() {
   while (running_ < kJobsMax && !waiting_.empty()) {
-    Job job = std::move(waiting_.front());
-    waiting_.pop_front();
+    Job job = std::move(waiting_.begin()->second);
+    waiting_.erase(waiting_.begin());
     running_++;
     pool_.Submit([job = std::move(job), link = link_, completions = &completions_] {
       const ColdOutcome outcome = ReadIn(*job.file, job.position, job.bytes, job.ahead);

@@ -11,8 +11,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -34,10 +34,12 @@ class ColdReader {
   ~ColdReader();
 
   /** At most a chunk of `bytes` is read in. `ahead` bytes behind it are asked of the disk and not waited for.
-   */
-  void Request(std::int32_t id, FilePtr file, off_t position, std::size_t bytes, std::size_t ahead);
+   * Returns a ticket. */
+  std::uint64_t Request(std::int32_t id, FilePtr file, off_t position, std::size_t bytes, std::size_t ahead);
   /** For whoever sends from files: gives one up without the loop waiting for the disk. */
   void Release(FilePtr file) { LetGo(std::move(file), pool_); }
+  /** Nobody waits for it any more. What has not begun is dropped: no disk works for those that are gone. */
+  void Forget(std::uint64_t ticket);
   /** Drops what has not begun. */
   void Clear() { waiting_.clear(); }
 
@@ -66,7 +68,9 @@ class ColdReader {
   WorkerPool& pool_;
   CompletionQueue& completions_;
   Done done_;
-  std::deque<Job> waiting_;
+  /** By their tickets, which is the order in which they came. */
+  std::map<std::uint64_t, Job> waiting_;
+  std::uint64_t last_ticket_ = 0;
   int running_ = 0;
   std::shared_ptr<Link> link_;
 };

@@ -45,6 +45,15 @@ enum class Sending : std::uint8_t {
   kFailed,
 };
 
+/** How a bound on all queued bytes keeps a connection from being read. */
+enum class Pause : std::uint8_t {
+  kNone,
+  /** Until there is room. */
+  kForRoom,
+  /** What lies in its socket is not a whole frame, which is all that may be taken; until more has come. */
+  kForRest,
+};
+
 struct Connection {
   Fd fd;
   std::int32_t id = 0;
@@ -64,8 +73,9 @@ struct Connection {
   /** Its output reached the bound and did not fall far enough since. */
   bool output_full = false;
   bool in_backlog = false;
-  /** Not watched for reading because of the bound on all queued bytes; in the list of those to resume. */
+  /** In the list of those that a bound on all queued bytes keeps from being read as usual. */
   bool in_paused = false;
+  Pause pause = Pause::kNone;
   /** In a list of those that send first in the next turn. */
   bool in_late = false;
   bool gathering = false;
@@ -86,6 +96,8 @@ struct Connection {
   /** What was last read in for it ended here. Only compared: the file may be gone. */
   const File* cold_file = nullptr;
   off_t cold_end = 0;
+  /** What is being read in for it, with kCold. */
+  std::uint64_t cold_ticket = 0;
   /** What of `gather` and `out` is contained in the selector's sums. */
   std::size_t counted_gather = 0;
   std::size_t counted_out = 0;

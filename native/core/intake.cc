@@ -34,14 +34,17 @@ Intake::Intake(std::uint8_t* arena, std::size_t arena_bytes, std::int32_t* rows,
       max_frame_bytes_(max_frame_bytes),
       requests_max_(requests_max) {}
 
-IntakeResult Intake::Read(Connection& c, std::size_t budget, std::int64_t now_ms) {
+IntakeResult Intake::Read(Connection& c, std::size_t budget, std::int64_t now_ms, bool whole_only) {
   const std::uint32_t rows_before = rows_;
   const bool had = !c.gather.empty();
   IntakeResult result{had ? TakeHeld(c) : IntakeStop::kWait};
   if (result.stop == IntakeStop::kWait && c.open >= requests_max_) result.stop = IntakeStop::kRequests;
   if (result.stop == IntakeStop::kWait && budget > 0) {
     // What is not received now stays in the socket.
-    result = full() ? IntakeResult{IntakeStop::kBacklog} : Receive(c, budget);
+    if (full())
+      result.stop = IntakeStop::kBacklog;
+    else
+      result = whole_only ? ReceiveWhole(c, std::min(budget, kWholeBytes)) : Receive(c, budget);
   }
   // The beginning of a frame waits for answers as whole frames do. It must not count as one that goes on when
   // its bytes come, nor be late.
@@ -100,7 +103,7 @@ IntakeResult Intake::Receive(Connection& c, std::size_t budget) {
   const auto received = static_cast<std::size_t>(got);
 
   if (total != 0 && held + received < total) {
-    c.gather.Append(front + held, received);
+    c.gather.Append(front + held, received, total);
     return {IntakeStop::kWait, 0, received};
   }
   // Complete, or so little is held (a part of a prefix) that putting it in front costs nothing.
@@ -109,15 +112,44 @@ IntakeResult Intake::Receive(Connection& c, std::size_t budget) {
   std::size_t taken = 0;
   const CutStop stop = Cut(c, front, held + received, &taken);
   used_ += taken;
-  if (stop != CutStop::kBadLength) c.gather.Append(front + taken, held + received - taken);
+  const std::size_t rest = held + received - taken;
+  if (stop != CutStop::kBadLength) c.gather.Append(front + taken, rest);
   return {StopFor(stop, c), 0, received};
 }
 
+IntakeResult Intake::ReceiveWhole(Connection& c, std::size_t budget) {
+  const std::size_t wanted = std::min(budget, arena_bytes_ - used_);
+  if (wanted < std::min(budget, kRoomWorthReceiving)) return {IntakeStop::kBacklog};
+  std::uint8_t* const front = arena_ + used_;
+  const ssize_t seen = PeekBytes(c.fd.get(), front, wanted);
+  if (seen <= 0) return Failed(seen, 0);
+  const auto there = static_cast<std::size_t>(seen);
+  std::size_t taken = 0;
+  const CutStop stop = Cut(c, front, there, &taken);
+  used_ += taken;
+  for (std::size_t received = 0; received < taken;) {
+    const ssize_t got = ReceiveBytes(c.fd.get(), front + received, taken - received);
+    if (got <= 0) return Failed(got, received);
+    received += static_cast<std::size_t>(got);
+  }
+  IntakeResult result{StopFor(stop, c), 0, taken};
+  // As long as something was taken there may be more behind it, and it is looked at again.
+  if (stop == CutStop::kIncomplete && taken == 0) {
+    const std::size_t total = FrameTotal(front, there);
+    if (total > wanted && wanted < budget)
+      result.stop = IntakeStop::kBacklog;
+    else
+      result.left = total > budget ? Left::kLargePart : Left::kPart;
+  }
+  return result;
+}
+
 IntakeResult Intake::ReceiveStraight(Connection& c, std::size_t bytes) {
+  const std::size_t total = FrameTotal(c.gather.data(), c.gather.size());
   std::size_t received = 0;
   while (received < bytes) {
     const std::size_t part = std::min(bytes - received, c.gather.size());
-    const ssize_t got = ReceiveBytes(c.fd.get(), c.gather.Room(part), part);
+    const ssize_t got = ReceiveBytes(c.fd.get(), c.gather.Room(part, total), part);
     if (got <= 0) return Failed(got, received);
     c.gather.Commit(static_cast<std::size_t>(got));
     received += static_cast<std::size_t>(got);

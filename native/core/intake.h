@@ -5,6 +5,9 @@
 // appended there and nothing is put back into the arena: a client that sends byte by byte costs one append
 // for each byte, not one copy of the frame. Only when the frame is complete is its beginning copied in front
 // of its end, once.
+//
+// Where there is no memory for that, what can be taken are frames that are whole in the socket: they are
+// looked at first, and only what was cut is received.
 #pragma once
 
 #include <cstddef>
@@ -28,10 +31,20 @@ enum class IntakeStop {
   kError,
 };
 
+enum class Left {
+  kNothing,
+  /** The beginning of a frame that can be taken as soon as the rest of it is there. */
+  kPart,
+  /** The beginning of one that is too large to be taken whole. */
+  kLargePart,
+};
+
 struct IntakeResult {
   IntakeStop stop;
   int error = 0;
   std::size_t received = 0;
+  /** With kWait, what was left in the socket because only whole frames were asked for. */
+  Left left = Left::kNothing;
 };
 
 class Intake {
@@ -47,12 +60,19 @@ class Intake {
    */
   bool full() const { return rows_ == rows_max_ || used_ >= turn_bytes_; }
 
-  /** Hands over what `connection` holds back, then receives up to `budget` bytes, if any. */
-  IntakeResult Read(Connection& connection, std::size_t budget, std::int64_t now_ms);
+  /**
+   * Hands over what `connection` holds back, then receives up to `budget` bytes, if any. `whole_only`:
+   * nothing that would have to be kept afterwards.
+   */
+  IntakeResult Read(Connection& connection, std::size_t budget, std::int64_t now_ms, bool whole_only = false);
+
+  /** The largest frame that is taken with `whole_only`. */
+  static constexpr std::size_t kWholeBytes = 64 * 1024;
 
  private:
   IntakeStop TakeHeld(Connection& connection);
   IntakeResult Receive(Connection& connection, std::size_t budget);
+  IntakeResult ReceiveWhole(Connection& connection, std::size_t budget);
   IntakeResult ReceiveStraight(Connection& connection, std::size_t bytes);
   CutStop Cut(Connection& connection, const std::uint8_t* data, std::size_t bytes, std::size_t* taken);
   IntakeStop StopFor(CutStop stop, const Connection& connection) const;

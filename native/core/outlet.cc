@@ -191,8 +191,8 @@ bool Outlet::IsWarm(Connection& c, const Slice& slice, std::size_t chunk) {
   const std::size_t part = std::min(slice.left, ColdReader::kChunkBytes);
   c.cold_file = slice.file.get();
   c.cold_end = slice.position + static_cast<off_t>(part);
-  cold_.Request(c.id, slice.file, slice.position, part,
-                in_sequence ? kAheadBytes : std::min(slice.left - part, kAheadBytes));
+  c.cold_ticket = cold_.Request(c.id, slice.file, slice.position, part,
+                                in_sequence ? kAheadBytes : std::min(slice.left - part, kAheadBytes));
   return false;
 }
 

@@ -1,6 +1,7 @@
-// Which descriptors are ready: epoll or kqueue behind one face, level-triggered. The poller's own descriptor
-// can be watched by another loop (it becomes readable when something is ready), which is how all sockets hang
-// on a single uv_poll. It must not know what a connection is: a token comes back as it was given.
+// Which descriptors are ready: epoll or kqueue behind one face, level-triggered unless only news are asked
+// for. The poller's own descriptor can be watched by another loop (it becomes readable when something is
+// ready), which is how all sockets hang on a single uv_poll. It must not know what a connection is: a token
+// comes back as it was given.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,8 @@ constexpr std::uint8_t kRead = 1;
 constexpr std::uint8_t kWrite = 2;
 /** Unlike kNone not even a hang-up is reported, which a level-triggered poller would repeat for ever. */
 constexpr std::uint8_t kUnwatched = 4;
+/** With kRead, and without kWrite: told once now, if there is something, and then only when more has come. */
+constexpr std::uint8_t kOnlyNews = 8;
 }  // namespace interest
 
 /** What a descriptor is ready for. */

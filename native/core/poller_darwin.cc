@@ -25,13 +25,20 @@ SysError Poller::Open() {
 }
 
 SysError Poller::Watch(int fd, std::uint64_t token, std::uint8_t from, std::uint8_t to) {
-  struct kevent changes[2];
+  struct kevent changes[3];
   int count = 0;
   const std::uint8_t changed = static_cast<std::uint8_t>(from ^ to);
   void* const data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(token));
-  if ((changed & interest::kRead) != 0) {
-    const auto flags = static_cast<std::uint16_t>((to & interest::kRead) != 0 ? EV_ADD : EV_DELETE);
-    EV_SET(&changes[count++], static_cast<std::uintptr_t>(fd), EVFILT_READ, flags, 0, 0, data);
+  if ((changed & (interest::kRead | interest::kOnlyNews)) != 0) {
+    // A filter that is there keeps its EV_CLEAR, or goes on without, so it is made anew.
+    if ((from & interest::kRead) != 0) {
+      EV_SET(&changes[count++], static_cast<std::uintptr_t>(fd), EVFILT_READ, EV_DELETE, 0, 0, data);
+    }
+    if ((to & interest::kRead) != 0) {
+      const auto flags =
+          static_cast<std::uint16_t>((to & interest::kOnlyNews) != 0 ? EV_ADD | EV_CLEAR : EV_ADD);
+      EV_SET(&changes[count++], static_cast<std::uintptr_t>(fd), EVFILT_READ, flags, 0, 0, data);
+    }
   }
   if ((changed & interest::kWrite) != 0) {
     const auto flags = static_cast<std::uint16_t>((to & interest::kWrite) != 0 ? EV_ADD : EV_DELETE);

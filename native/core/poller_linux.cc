@@ -26,6 +26,7 @@ SysError Poller::Watch(int fd, std::uint64_t token, std::uint8_t from, std::uint
   event.data.u64 = token;
   if ((to & interest::kRead) != 0) event.events |= EPOLLIN;
   if ((to & interest::kWrite) != 0) event.events |= EPOLLOUT;
+  if ((to & interest::kOnlyNews) != 0) event.events |= EPOLLET;
   const int operation = from == interest::kUnwatched ? EPOLL_CTL_ADD
                         : to == interest::kUnwatched ? EPOLL_CTL_DEL
                                                      : EPOLL_CTL_MOD;

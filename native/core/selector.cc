@@ -118,7 +118,7 @@ void Selector::OnReadable(Connection& c, std::uint8_t ready) {
     Discard(c);
   } else if (c.read_turn == turn_ || c.in_backlog) {
     // It had its share of this turn. What is left is reported again.
-  } else if (!MayTake(c) || !MayReceive(c)) {
+  } else if (!MayTake(c) || MayReceive(c) == Receives::kNothing) {
     Quiet(c, ready);
   } else {
     ReadFrom(c);
@@ -134,8 +134,8 @@ void Selector::Quiet(Connection& c, std::uint8_t ready) {
   }
   // A hang-up is reported whether it is watched for or not. What came before it may still be read later.
   const bool hung_up = (ready & ready::kHangup) != 0;
-  Watch(c, hung_up ? interest::kUnwatched : static_cast<std::uint8_t>(c.watched & ~interest::kRead));
-  if (MayTake(c) && !c.peer_done) PushPaused(c);
+  Watch(c, hung_up ? interest::kUnwatched : static_cast<std::uint8_t>(c.watched & interest::kWrite));
+  if (MayTake(c) && !c.peer_done) PauseReading(c, Pause::kForRoom);
 }
 
 bool Selector::OutOfTime() {
@@ -148,17 +148,15 @@ bool Selector::OutOfTime() {
 
 void Selector::ReadFrom(Connection& c) {
   if (intake_.full() || OutOfTime()) return PushBacklog(c);
-  // At the bound on all queued bytes only the oldest gatherer receives, and no more than the frame it is at.
-  std::size_t budget = 0;
-  if (MayReceive(c)) {
-    budget = options_.turn_bytes_in;
-    if (paused_) {
-      const std::size_t total = std::max(FrameTotal(c.gather.data(), c.gather.size()), kFramePrefixBytes);
-      if (total > c.gather.size()) budget = std::min(budget, total - c.gather.size());
-    }
+  const Receives receives = MayReceive(c);
+  std::size_t budget = receives == Receives::kNothing ? 0 : options_.turn_bytes_in;
+  if (receives == Receives::kRestOfFrame) {
+    const std::size_t total = std::max(FrameTotal(c.gather.data(), c.gather.size()), kFramePrefixBytes);
+    budget = std::min(budget, total - std::min(total, c.gather.size()));
   }
   c.read_turn = turn_;
-  const IntakeResult result = intake_.Read(c, budget, now_ms_);
+  c.pause = Pause::kNone;
+  const IntakeResult result = intake_.Read(c, budget, now_ms_, receives == Receives::kWholeFrames);
   if (result.received > 0) {
     tables_.counters[counter::kBytesIn] += static_cast<double>(result.received);
     c.active_ms = now_ms_;
@@ -166,7 +164,15 @@ void Selector::ReadFrom(Connection& c) {
   c.held = result.stop == IntakeStop::kRequests;
   switch (result.stop) {
     case IntakeStop::kWait:
-      if (budget == 0 && !c.peer_done) PushPaused(c);
+      if (c.peer_done) break;
+      if (budget > 0) {
+        if (result.left == Left::kPart) PauseReading(c, Pause::kForRest);
+        if (result.left == Left::kLargePart) PauseReading(c, Pause::kForRoom);
+      } else if (MayReceive(c) != Receives::kNothing) {
+        PushBacklog(c);  // whole frames that it held back are gone, so it is read again
+      } else {
+        PauseReading(c, Pause::kForRoom);
+      }
       break;
     case IntakeStop::kBacklog:
       PushBacklog(c);

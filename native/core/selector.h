@@ -160,12 +160,15 @@ class Selector {
   void SweepConnection(Connection& c);
 
   // selector_bounds.cc: who may be read
+  enum class Receives { kNothing, kWholeFrames, kRestOfFrame, kAll };
   bool MayTake(const Connection& c) const;
-  bool MayReceive(const Connection& c) const;
+  Receives MayReceive(const Connection& c) const;
   void Rearm(Connection& c);
   void Watch(Connection& c, std::uint8_t to);
   void PushBacklog(Connection& c);
-  void PushPaused(Connection& c);
+  void PauseReading(Connection& c, Pause pause);
+  void ResumePaused(bool all);
+  void ForgetPausedEnds();
   void SetGathering(Connection& c, bool gathering);
   void Recount(Connection& c);
   void CheckOutput(Connection& c);
@@ -194,7 +197,10 @@ class Selector {
   std::uint32_t live_ = 0;
   std::size_t gathered_ = 0;
   std::size_t output_ = 0;
+  /** At the bound on all queued bytes. */
   bool paused_ = false;
+  /** At what gathered frames may take of it. */
+  bool gathers_full_ = false;
   bool doors_paused_ = false;
   bool finishing_ = false;
   bool destroyed_ = false;

@@ -2,6 +2,8 @@
 // the poller reports a connection that is not to be read. Most pauses end before that, and cost no system
 // call.
 
+#include <algorithm>
+
 #include "core/selector.h"
 
 namespace millrace {
@@ -12,6 +14,9 @@ namespace {
 // A bound that was reached holds until a quarter of it is free again, or sockets would be paused and resumed
 // for each frame.
 constexpr double kResumeBelow = 0.75;
+// Frames that are not complete may take this much of the bound. The rest is for requests that are whole and
+// for their answers, so that no number of slow senders keeps others from being served.
+constexpr double kGatherShare = 0.75;
 }  // namespace
 
 /** Whether more requests of it may be handed over. */
@@ -19,8 +24,20 @@ bool Selector::MayTake(const Connection& c) const {
   return c.state == ConnectionState::kOpen && c.open < options_.requests_max && !c.output_full;
 }
 
-/** Whether more bytes of it may be received, as far as others are concerned. */
-bool Selector::MayReceive(const Connection& c) const { return !c.peer_done && (!paused_ || &c == oldest_); }
+/**
+ * What of it may be received, as far as others are concerned. Where gathered frames have no more room, one
+ * that holds nothing is still read as long as nothing has to be kept of it, and one that is in the middle of
+ * a small frame goes on with it: clients that only have small requests should not notice who fills the room.
+ */
+Selector::Receives Selector::MayReceive(const Connection& c) const {
+  if (c.peer_done) return Receives::kNothing;
+  if (!paused_ && !gathers_full_) return Receives::kAll;
+  if (&c == oldest_) return Receives::kRestOfFrame;
+  if (paused_) return Receives::kNothing;
+  if (c.gather.empty()) return Receives::kWholeFrames;
+  const std::size_t total = FrameTotal(c.gather.data(), c.gather.size());
+  return total != 0 && total <= Intake::kWholeBytes ? Receives::kRestOfFrame : Receives::kNothing;
+}
 
 void Selector::Watch(Connection& c, std::uint8_t to) {
   if (to == c.watched) return;
@@ -30,10 +47,19 @@ void Selector::Watch(Connection& c, std::uint8_t to) {
 
 void Selector::Rearm(Connection& c) {
   if (!c.alive() || c.state == ConnectionState::kLingering) return;
-  std::uint8_t to = c.watched == interest::kUnwatched ? interest::kNone : c.watched;
   const bool writes = c.sending == Sending::kBlocked;
-  to = static_cast<std::uint8_t>(writes ? to | interest::kWrite : to & ~interest::kWrite);
-  if (MayTake(c) && !c.peer_done && !c.in_paused) to |= interest::kRead;
+  // Where it may not be taken of, what was watched for stays: mostly it may again before anything comes.
+  bool reads = c.watched != interest::kUnwatched && (c.watched & interest::kRead) != 0;
+  bool only_news = false;
+  if (MayTake(c) && !c.peer_done) {
+    if (c.pause == Pause::kNone) reads = true;
+    if (c.pause == Pause::kForRoom && &c != oldest_) reads = false;
+    // Not while it writes, for which a poller that tells only news is not enough. It comes back here
+    // afterwards.
+    if (c.pause == Pause::kForRest) reads = only_news = !writes;
+  }
+  const auto to = static_cast<std::uint8_t>((reads ? interest::kRead : 0) | (writes ? interest::kWrite : 0) |
+                                            (only_news ? interest::kOnlyNews : 0));
   if (to == interest::kNone && c.watched == interest::kUnwatched) return;
   Watch(c, to);
 }
@@ -44,10 +70,37 @@ void Selector::PushBacklog(Connection& c) {
   backlog_.push_back(c.id);
 }
 
-void Selector::PushPaused(Connection& c) {
+void Selector::PauseReading(Connection& c, Pause pause) {
+  c.pause = pause;
   if (c.in_paused) return;
   c.in_paused = true;
   paused_ids_.push_back(c.id);
+}
+
+/** `all` false: those only that hold nothing. */
+void Selector::ResumePaused(bool all) {
+  std::size_t left = 0;
+  for (const std::int32_t id : paused_ids_) {
+    Connection* const c = connections_.Find(id);
+    if (c == nullptr || !c->in_paused) continue;
+    if (!all && !c->gather.empty()) {
+      paused_ids_[left++] = id;
+      continue;
+    }
+    c->in_paused = false;
+    c->pause = Pause::kNone;
+    Rearm(*c);
+  }
+  paused_ids_.resize(left);
+}
+
+/** Or who comes and goes while it is paused would leave an id for each time. */
+void Selector::ForgetPausedEnds() {
+  const auto is_gone = [this](std::int32_t id) {
+    const Connection* const c = connections_.Find(id);
+    return c == nullptr || !c->in_paused;
+  };
+  paused_ids_.erase(std::remove_if(paused_ids_.begin(), paused_ids_.end(), is_gone), paused_ids_.end());
 }
 
 void Selector::SetGathering(Connection& c, bool gathering) {
@@ -65,9 +118,10 @@ void Selector::SetGathering(Connection& c, bool gathering) {
 }
 
 void Selector::Recount(Connection& c) {
-  gathered_ += c.gather.size() - c.counted_gather;  // unsigned, so that less is right as well
+  // By what they take, which may be more than what they hold. Unsigned, so that less is right as well.
+  gathered_ += c.gather.capacity() - c.counted_gather;
   output_ += c.out.held() - c.counted_out;
-  c.counted_gather = c.gather.size();
+  c.counted_gather = c.gather.capacity();
   c.counted_out = c.out.held();
 }
 
@@ -85,30 +139,29 @@ void Selector::CheckOutput(Connection& c) {
   }
 }
 
-/** Pauses at the bound on all queued bytes, resumes below three quarters of it. */
+/** Pauses at the bound on all queued bytes, and at that on gathered ones; resumes below three quarters of it.
+ */
 void Selector::CheckQueued() {
-  const double queued = static_cast<double>(gathered_) + static_cast<double>(output_) +
-                        tables_.counters[counter::kExternalQueuedBytes];
-  if (!paused_) {
-    if (queued < options_.queued_bytes_max) return;
-    paused_ = true;
-    tables_.counters[counter::kPauses] += 1;
-    return;
-  }
-  if (queued >= options_.queued_bytes_max * kResumeBelow) return;
-  paused_ = false;
-  for (const std::int32_t id : paused_ids_) {
-    Connection* const c = connections_.Find(id);
-    if (c == nullptr || !c->in_paused) continue;
-    c->in_paused = false;
-    Rearm(*c);
-  }
-  paused_ids_.clear();
+  const auto gathered = static_cast<double>(gathered_);
+  const double queued =
+      gathered + static_cast<double>(output_) + tables_.counters[counter::kExternalQueuedBytes];
+  const double bound = options_.queued_bytes_max;
+  const bool was_paused = paused_;
+  const bool was_full = gathers_full_;
+  paused_ = queued >= (was_paused ? bound * kResumeBelow : bound);
+  gathers_full_ = gathered >= bound * kGatherShare * (was_full ? kResumeBelow : 1);
+  if ((paused_ || gathers_full_) && !was_paused && !was_full) tables_.counters[counter::kPauses] += 1;
+  if (paused_ || (!was_paused && !was_full)) return;
+  if (!gathers_full_)
+    ResumePaused(true);
+  else if (was_paused)
+    ResumePaused(false);
 }
 
 /** Without this, frames that are half there could fill the bound and wait for each other for ever. */
 void Selector::LetOldestGatherOn() {
-  if (!paused_ || oldest_ == nullptr || (oldest_->watched & interest::kRead) != 0) return;
+  if ((!paused_ && !gathers_full_) || oldest_ == nullptr || (oldest_->watched & interest::kRead) != 0) return;
+  oldest_->pause = Pause::kNone;
   const std::uint8_t others = oldest_->watched == interest::kUnwatched ? interest::kNone : oldest_->watched;
   Watch(*oldest_, others | interest::kRead);
 }

@@ -68,12 +68,14 @@ void Selector::CloseNow(Connection& c, CloseReason reason) {
   c.fd.Reset();
   SetGathering(c, false);
   c.gather.Release();
+  if (c.sending == Sending::kCold) cold_.Forget(c.cold_ticket);
   c.out.TakeFiles([this](FilePtr file) { cold_.Release(std::move(file)); });
   c.out.Clear();
   Recount(c);
   const std::int32_t id = c.id;
   c.state = ConnectionState::kClosed;
   c.sending = Sending::kIdle;
+  c.pause = Pause::kNone;
   c.peer_done = c.held = c.output_full = c.in_backlog = c.in_paused = c.in_late = false;
   c.open = 0;
   c.warm_until = 0;
@@ -88,6 +90,7 @@ void Selector::Sweep() {
     Connection& c = connections_.at(slot);
     if (c.alive()) SweepConnection(c);
   }
+  ForgetPausedEnds();
   // Descriptors may have come free elsewhere in the process.
   ResumeDoors();
   CheckQueued();
@@ -112,6 +115,7 @@ void Selector::SweepConnection(Connection& c) {
   }
   if (!c.gather.empty()) return;
   c.gather.Release();
+  Recount(c);
   const bool idle = c.state == ConnectionState::kOpen && c.open == 0 && c.out.empty();
   if (options_.idle_ms > 0 && idle && now_ms_ - c.active_ms > options_.idle_ms)
     CloseNow(c, CloseReason::kIdle);

@@ -65,12 +65,20 @@ int SocketError(int fd) {
   return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
 }
 
-ssize_t ReceiveBytes(int fd, std::uint8_t* into, std::size_t count) {
+namespace {
+ssize_t Receive(int fd, std::uint8_t* into, std::size_t count, int flags) {
   for (;;) {
-    const ssize_t got = recv(fd, into, count, 0);
+    const ssize_t got = recv(fd, into, count, flags);
     if (got >= 0) return got;
     if (errno != EINTR) return -errno;
   }
+}
+}  // namespace
+
+ssize_t ReceiveBytes(int fd, std::uint8_t* into, std::size_t count) { return Receive(fd, into, count, 0); }
+
+ssize_t PeekBytes(int fd, std::uint8_t* into, std::size_t count) {
+  return Receive(fd, into, count, MSG_PEEK);
 }
 
 }  // namespace millrace

@@ -38,6 +38,8 @@ void TuneSocket(int fd, bool tcp, std::int64_t stall_ms);
 int SocketError(int fd);
 /** 0 is the end of the stream. */
 ssize_t ReceiveBytes(int fd, std::uint8_t* into, std::size_t count);
+/** The same bytes come again with the next call. */
+ssize_t PeekBytes(int fd, std::uint8_t* into, std::size_t count);
 /** `more`: something follows at once, so the kernel need not send a short packet. */
 ssize_t SendBytes(int fd, const std::uint8_t* bytes, std::size_t count, bool more);
 /** 0 is the end of the file. */

@@ -75,6 +75,27 @@ TEST("a request brings in a chunk at most, so that the next reader gets its turn
   EXPECT_EQ(until, static_cast<off_t>(100 + ColdReader::kChunkBytes));
 }
 
+TEST("what nobody waits for any more is not read, and its file is let go") {
+  const ScratchFile scratch(4 << 20);
+  const ScratchFile gone(4 << 20);
+  Loop loop;
+  std::vector<std::int32_t> answered;
+  ColdReader reader(loop.pool, loop.completions,
+                    [&](std::int32_t id, ColdOutcome, off_t) { answered.push_back(id); });
+  // As many as are under way at once: those behind them begin when one of these was answered on this thread.
+  for (std::int32_t id = 1; id <= ColdReader::kJobsMax; id++) reader.Request(id, scratch.file(), 0, 5000, 0);
+  const auto holders = gone.file().use_count();
+  std::vector<std::uint64_t> tickets;
+  for (std::int32_t id = 100; id < 200; id++) tickets.push_back(reader.Request(id, gone.file(), 0, 5000, 0));
+  reader.Request(7, scratch.file(), 0, 5000, 0);
+  EXPECT_EQ(gone.file().use_count(), holders + 100);
+  for (const std::uint64_t ticket : tickets) reader.Forget(ticket);
+  EXPECT_EQ(gone.file().use_count(), holders);
+  while (answered.size() < ColdReader::kJobsMax + 1) loop.Run();
+  EXPECT_EQ(answered.back(), 7);
+  reader.Forget(tickets[0]);
+}
+
 TEST("a file that ends too early and one that cannot be read are told apart") {
   const ScratchFile scratch(1000);
   const FilePtr write_only =

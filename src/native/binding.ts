@@ -217,7 +217,7 @@ export type CloseReason = (typeof CloseReason)[keyof typeof CloseReason];
 export const SelectorCounter = {
   /** Bytes that TypeScript holds for later (batches that could not be written in their turn). Counts towards `queuedBytesMax`. */
   EXTERNAL_QUEUED_BYTES: 0,
-  /** Bytes of frames that are being gathered or held back. */
+  /** Memory that frames take which are being gathered or held back. */
   GATHERED_BYTES: 1,
   /** Bytes in output queues (file slices do not count). */
   OUTPUT_BYTES: 2,
@@ -230,7 +230,7 @@ export const SelectorCounter = {
   HEAP_BYTES: 9,
   /** Chunks of slices whose pages had to be read in by a worker first. */
   COLD_READS: 10,
-  /** Times the connections were paused because `queuedBytesMax` was reached. */
+  /** Times connections were paused because `queuedBytesMax`, or what gathered frames may take of it, was reached. */
   PAUSES: 11,
   /** Times the listener was disarmed for want of descriptors or because of `connectionsMax`. */
   LISTENER_PAUSES: 12,

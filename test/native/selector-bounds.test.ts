@@ -117,6 +117,102 @@ describe("the bound on all queued bytes", () => {
   });
 });
 
+describe("frames that are not complete", () => {
+  const maxFrameBytes = 500_000;
+  const bound = 2_000_000;
+
+  /** Clients that fill what may be gathered and send nothing more. */
+  async function filled(options: { requestsMax?: number } = {}) {
+    const play = new SelectorPlay({ queuedBytesMax: bound, maxFrameBytes, turnBytesIn: 50_000, ...options }).listen();
+    play.onFrame = (connection, frame) => play.reply(connection, frame.subarray(0, 4));
+    const frame = framed(pattern(maxFrameBytes));
+    const slow = await Promise.all(Array.from({ length: 12 }, () => play.client()));
+    for (const client of slow) client.write(frame.subarray(0, 400_000));
+    await play.until(() => play.counter(SelectorCounter.PAUSES) > 0);
+    await pause(50);
+    return { play, slow, frame };
+  }
+  const numbered = (n: number, bytes: number) => {
+    const contents = Buffer.alloc(bytes, n);
+    contents.writeInt32BE(n);
+    return framed(contents);
+  };
+
+  it("may take three quarters of the bound; whole requests of others are served meanwhile, and nothing spins", async () => {
+    const { play, slow, frame } = await filled();
+    const held = play.counter(SelectorCounter.GATHERED_BYTES);
+    expect(held).toBeLessThan(bound * 0.75 + maxFrameBytes);
+    const other = await play.client();
+    for (let i = 0; i < 200; i++) {
+      other.write(numbered(i, 4 + i * 250));
+      expect((await other.bytes(4 * i + 4)).readInt32BE(4 * i)).toBe(i);
+    }
+    // Many at once: what lies in its socket ends in the middle of one.
+    other.write(...Array.from({ length: 300 }, (_, i) => numbered(i, 7_777)));
+    const answers = await other.bytes(2000);
+    for (let i = 0; i < 300; i++) expect(answers.readInt32BE(800 + 4 * i)).toBe(i);
+    expect(play.counter(SelectorCounter.GATHERED_BYTES)).toBe(held);
+    // One that comes in pieces, each of them a long time after the one before.
+    const request = numbered(9, 20_000);
+    for (const [from, to] of [
+      [0, 2],
+      [2, 5],
+      [5, 19_000],
+    ]) {
+      other.write(request.subarray(from, to));
+      await pause(20);
+      expect(await turnsWithin(play, 50)).toBe(0);
+    }
+    other.write(request.subarray(19_000));
+    expect((await other.bytes(2004)).readInt32BE(2000)).toBe(9);
+    expect(play.counter(SelectorCounter.GATHERED_BYTES)).toBe(held);
+    // A large one waits for the room. It gets it when the others are done.
+    other.write(frame);
+    await pause(50);
+    expect(await turnsWithin(play, 50)).toBe(0);
+    for (const client of slow) client.write(frame.subarray(400_000));
+    for (const client of slow) await client.bytes(4);
+    await other.bytes(2008);
+    expect(play.counter(SelectorCounter.GATHERED_BYTES)).toBe(0);
+  });
+
+  it("let no connection at its bound on requests be forgotten", async () => {
+    const { play } = await filled({ requestsMax: 2 });
+    const open: Buffer[] = [];
+    const before = play.onFrame;
+    const other = await play.client();
+    play.onFrame = (connection, frame) => {
+      if (connection === other.id) open.push(Buffer.from(frame.subarray(0, 4)));
+      else before(connection, frame);
+    };
+    other.write(...Array.from({ length: 100 }, (_, i) => numbered(i, 900)));
+    for (let i = 0; i < 100; i++) {
+      await play.until(() => open.length > i);
+      play.reply(other.id, open[i]);
+      play.send();
+    }
+    const answers = await other.bytes(400);
+    for (let i = 0; i < 100; i++) expect(answers.readInt32BE(4 * i)).toBe(i);
+  });
+
+  it("let those go on that were in the middle of a small one", async () => {
+    const play = new SelectorPlay({ queuedBytesMax: bound, maxFrameBytes, turnBytesIn: 50_000 }).listen();
+    play.onFrame = (connection, frame) => play.reply(connection, frame.subarray(0, 4));
+    const small = await play.client();
+    const request = numbered(3, 30_000);
+    const frame = framed(pattern(maxFrameBytes));
+    const slow = await Promise.all(Array.from({ length: 12 }, () => play.client()));
+    slow[0].write(frame.subarray(0, 400_000));
+    await play.until(() => play.counter(SelectorCounter.GATHERED_BYTES) >= 400_000);
+    small.write(request.subarray(0, 10_000));
+    await play.until(() => play.counter(SelectorCounter.GATHERED_BYTES) >= 410_000);
+    for (const client of slow.slice(1)) client.write(frame.subarray(0, 400_000));
+    await play.until(() => play.counter(SelectorCounter.PAUSES) > 0);
+    small.write(request.subarray(10_000));
+    expect((await small.bytes(4)).readInt32BE()).toBe(3);
+  });
+});
+
 describe("open requests", () => {
   it("at their bound stop the reading of that connection only, and nothing spins", async () => {
     const play = new SelectorPlay({ requestsMax: 2, turnBytesIn: 1000 }).listen();
