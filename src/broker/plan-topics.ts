@@ -2,6 +2,7 @@
 // opened: what may not be (fewer partitions than before, names that differ only by case) is a refusal to start.
 
 import { MillraceError } from "../model/errors.js";
+import { counted } from "../model/plural.js";
 import type { Catalog } from "./catalog.js";
 import type { OperatorLog } from "./options.js";
 import type { Partition } from "./topic.js";
@@ -37,7 +38,7 @@ export function planTopics(
     if (count > topic.partitions.length) {
       throw new MillraceError(
         "BAD_CONFIG",
-        `topics: got ${topic.name}:${topic.partitions.length}, and ${topic.name} has ${count} partitions in the data ` +
+        `topics: got ${topic.name}:${topic.partitions.length}, and ${topic.name} has ${counted(count, "partition")} in the data ` +
           `directory; takes ${count} or more (partitions are added, never taken away)`,
       );
     }

@@ -2,6 +2,7 @@
 
 import { stat } from "node:fs/promises";
 import { type Command, Option } from "commander";
+import { counted } from "../model/plural.js";
 import { RECORD_FORMATS, type RecordFormat } from "../model/record-format.js";
 import { integer } from "../ops/settings/kinds.js";
 import type { DumpItem } from "../storage/dump.js";
@@ -64,7 +65,7 @@ function itemText(item: DumpItem): string {
     case "segment": {
       const { path, baseOffset, bytes, format } = item;
       const titles = ["offset".padStart(12), "position".padStart(12), "length".padStart(9), "sum      ", "payload"];
-      return `# ${path}: from offset ${baseOffset}, ${bytes} bytes, ${format}\n${titles.join("  ")}\n`;
+      return `# ${path}: from offset ${baseOffset}, ${counted(bytes, "byte")}, ${format}\n${titles.join("  ")}\n`;
     }
     case "record": {
       const { offset, position, length, sum, sumMatches, head } = item;
@@ -79,7 +80,8 @@ function itemText(item: DumpItem): string {
       return `${columns.join("  ")}  ${printable(head)}${more}\n`;
     }
     case "end": {
-      const rest = item.tailBytes === 0 ? "" : `, then ${item.tailBytes} bytes that are no records (${item.tail})`;
+      const rest =
+        item.tailBytes === 0 ? "" : `, then ${counted(item.tailBytes, "byte")} that are no records (${item.tail})`;
       return `# end at offset ${item.offset}, position ${item.position}${rest}\n`;
     }
   }

@@ -2,13 +2,13 @@
 
 import type { Command } from "commander";
 import { systemClock } from "../model/clock.js";
+import { counted } from "../model/plural.js";
 import type { RepairStep } from "../storage/repair.js";
 import type { Finding } from "../storage/verify.js";
 import { Failed } from "./failure.js";
 import type { Io } from "./io.js";
 import { Output } from "./output.js";
 import { partitionDirs } from "./partition-dirs.js";
-import { counted } from "./plural.js";
 
 interface VerifyVerbOptions {
   readonly repair?: boolean;
@@ -99,7 +99,7 @@ function count(tally: Tally, step: RepairStep): void {
 function stepText(step: RepairStep): string {
   switch (step.kind) {
     case "segment":
-      return `ok       ${step.path}: ${step.records} records, ${step.bytes} bytes\n`;
+      return `ok       ${step.path}: ${counted(step.records, "record")}, ${counted(step.bytes, "byte")}\n`;
     case "damage": {
       // A refusal to open names its file itself.
       const what = step.what.replace(`${step.path}: `, "");

@@ -3,6 +3,7 @@
 
 import { MillraceError } from "../model/errors.js";
 import { DESCRIPTORS_OTHER, DESCRIPTORS_PER_PARTITION, SEALED_FILES_MAX, SEALED_FILES_MIN } from "../model/limits.js";
+import { counted } from "../model/plural.js";
 
 export interface DescriptorPlan {
   readonly connections: number;
@@ -21,8 +22,8 @@ export function planDescriptors(
   if (forConnections < 1 || (isWritten && connections > forConnections)) {
     throw new MillraceError(
       "BAD_CONFIG",
-      `connections.max: got ${connections}, and the limit of open files is ${limit}, of which ${partitions} partitions take ` +
-        `${fixed + SEALED_FILES_MIN}; takes at most ${Math.max(forConnections, 0)} (raise the limit: ulimit -n)`,
+      `connections.max: got ${connections}, and the limit of open files is ${limit}, of which ` +
+        `${counted(partitions, "partition")} ${partitions === 1 ? "takes" : "take"} ${fixed + SEALED_FILES_MIN}; takes at most ${Math.max(forConnections, 0)} (raise the limit: ulimit -n)`,
     );
   }
   const allowed = Math.min(connections, forConnections);

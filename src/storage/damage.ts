@@ -11,7 +11,8 @@ export class PartitionDamagedError extends MillraceError {
     readonly position: number,
     /** The offset from which on records are missing or wrong; −1 where nobody can say. */
     readonly offset: number,
-    what: string,
+    /** The message without the place. */
+    readonly what: string,
     options?: { cause?: unknown },
   ) {
     const place = position < 0 ? path : `${path}, position ${position}, offset ${offset}`;

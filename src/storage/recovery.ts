@@ -12,6 +12,7 @@
 //   6  sealed ones get their `.index`, oldest first
 //                                                  cut off: they are scanned again
 
+import { counted } from "../model/plural.js";
 import { native } from "../native/binding.js";
 import { bootDigits } from "./checkpoint.js";
 import type { CheckpointFile } from "./checkpoint-file.js";
@@ -111,7 +112,7 @@ async function copyTails(dir: string, plan: RecoveryPlan, tell: (event: StorageE
     const movedTo = await copyTorn(dir, found, end, tailBytes);
     torn.push({ path: movedTo, bytes: tailBytes });
     const message =
-      `${found.path}: ${tailBytes} bytes from position ${end} (offset ${endOffset}) on were moved to ${tornNames([movedTo])}: ` +
+      `${found.path}: ${counted(tailBytes, "byte")} from position ${end} (offset ${endOffset}) on moved to ${tornNames([movedTo])}: ` +
       decision.meaning;
     const place = { path: found.path, position: end, offset: endOffset, bytes: tailBytes, movedTo };
     tell({
@@ -196,7 +197,7 @@ async function toSegments(
       segment.lastAppendMs = header.lastAppendMs;
       continue;
     }
-    if (segment.bytes > 0) segment.lastAppendMs = firstAppendBehind(plan, at) ?? deps.clock.now();
+    if (segment.bytes > 0) segment.lastAppendMs = firstAppendOf(behind(plan, at)) ?? deps.clock.now();
     if (at < plan.segments.length - 1 && typeof header === "string")
       await rebuildIndex(segment, each, header, deps, tell, dir);
   }
@@ -204,16 +205,18 @@ async function toSegments(
 }
 
 /**
- * Nobody knows when this segment was written last: not after those behind it, and not after now. Too late a time keeps a
+ * The first append that is known of the segments behind one, for one that nobody knows when it was written last: not after
+ * those behind it, and not after now. Too late a time keeps a
  * segment longer, too early a one would hide records from a reader that starts at a time. Times of files do not count: the
  * next one is prepared long before it is written, and what is copied into a mapped page that is dirty already leaves no time.
  */
-function firstAppendBehind({ segments }: RecoveryPlan, at: number): number | undefined {
-  for (const { found } of segments.slice(at + 1)) {
-    if (typeof found.index !== "string" && found.index.firstAppendMs > 0) return found.index.firstAppendMs;
-  }
+export function firstAppendOf(behind: readonly FoundSegment[]): number | undefined {
+  for (const { index } of behind) if (typeof index !== "string" && index.firstAppendMs > 0) return index.firstAppendMs;
   return undefined;
 }
+
+const behind = ({ segments }: RecoveryPlan, at: number): FoundSegment[] =>
+  segments.slice(at + 1).map(({ found }) => found);
 
 async function rebuildIndex(
   segment: Segment,
@@ -244,8 +247,8 @@ async function rebuildIndex(
 
 function tellReport(dir: string, report: RecoveryReport, tell: (event: StorageEvent) => void): void {
   const { scannedBytes, milliseconds, tornBytes, tornFiles } = report;
-  const moved = tornBytes === 0 ? "nothing was cut" : `${tornBytes} bytes were moved to ${tornNames(tornFiles)}`;
-  const message = `${dir} was recovered: ${scannedBytes} bytes read in ${milliseconds} ms, ${moved}`;
+  const moved = tornBytes === 0 ? "nothing was cut" : `moved ${counted(tornBytes, "byte")} to ${tornNames(tornFiles)}`;
+  const message = `${dir} was recovered: ${counted(scannedBytes, "byte")} read in ${milliseconds} ms, ${moved}`;
   tell({
     kind: "recovery.finished",
     level: tornBytes > 0 ? "warn" : "info",

@@ -12,11 +12,14 @@
 
 import { join } from "node:path";
 import type { Clock } from "../model/clock.js";
+import { counted } from "../model/plural.js";
 import { native } from "../native/binding.js";
 import { bootDigits } from "./checkpoint.js";
 import { CheckpointFile } from "./checkpoint-file.js";
 import { type EpochEntry, raiseEpoch } from "./epochs.js";
+import type { FoundSegment } from "./partition-files.js";
 import { lockPartition } from "./partition-opening.js";
+import { firstAppendOf } from "./recovery.js";
 import { Segment } from "./segment.js";
 import { logName } from "./segment-name.js";
 import { indexPathOf, writeIndex } from "./segment-store.js";
@@ -77,8 +80,13 @@ async function* repairLog(verdict: PartitionVerdict, clock: Clock): AsyncGenerat
       await native.unlinkFile(indexPathOf(segment.found)).catch(() => undefined);
       continue;
     }
-    await writeIndex(toSegment(segment), segment.examined.index, 0);
-    const kept = wrong.length === 0 ? "" : `; ${wrong.length} records that do not match their sums stay in place`;
+    await writeIndex(
+      toSegment(segment, [...segments.slice(at + 1).map(({ found }) => found), ...behind], clock),
+      segment.examined.index,
+      0,
+    );
+    const kept =
+      wrong.length === 0 ? "" : `; with wrong sums, and staying in place: ${counted(wrong.length, "record")}`;
     yield { kind: "repaired", path: indexPathOf(segment.found), what: `written${kept}` };
   }
   if (keepsWrong) {
@@ -98,7 +106,7 @@ async function* moveTail(dir: string, last: SegmentVerdict): AsyncGenerator<Repa
   const { found, examined } = last;
   if (examined.tailBytes === 0) return;
   const path = await copyTorn(dir, found, examined.end.position, examined.tailBytes);
-  const what = `${examined.tailBytes} bytes from position ${examined.end.position} (offset ${examined.end.offset}) on moved to ${path}`;
+  const what = `${counted(examined.tailBytes, "byte")} from position ${examined.end.position} (offset ${examined.end.offset}) on moved to ${path}`;
   yield { kind: "repaired", path: found.path, what };
 }
 
@@ -129,11 +137,13 @@ async function* renewCheckpoint(
   yield {
     kind: "repaired",
     path: file.path,
-    what: `written: durable up to offset ${examined.end.offset}, epoch ${epoch}`,
+    what: `written: durable up to offset ${examined.end.offset}, epoch ${epoch}${checkpointDamaged ? EPOCH_LOST : ""}`,
   };
 }
 
 const MS_PER_MINUTE = 60_000;
+const EPOCH_LOST =
+  " (the minutes since 1970: which epoch it was is lost with the checkpoint, and this number is above whatever it was)";
 
 function epochsAfter(verdict: PartitionVerdict, cuts: boolean, clock: Clock): readonly EpochEntry[] {
   const end = verdict.segments[verdict.segments.length - 1].examined.end.offset;
@@ -153,10 +163,16 @@ async function cut({ found, examined }: SegmentVerdict): Promise<void> {
   }
 }
 
-function toSegment({ found, examined }: SegmentVerdict): Segment {
+function toSegment({ found, examined }: SegmentVerdict, behind: readonly FoundSegment[], clock: Clock): Segment {
+  const { index } = found;
   const segment = new Segment(found.baseOffset, found.path);
   segment.endOffset = examined.end.offset;
   segment.bytes = examined.end.position;
-  segment.lastAppendMs = segment.bytes === 0 ? 0 : Math.floor(found.mtimeMs);
+  if (typeof index !== "string" && index.records === segment.endOffset - segment.baseOffset) {
+    segment.firstAppendMs = index.firstAppendMs;
+    segment.lastAppendMs = index.lastAppendMs;
+  } else if (segment.bytes > 0) {
+    segment.lastAppendMs = firstAppendOf(behind) ?? clock.now();
+  }
   return segment;
 }

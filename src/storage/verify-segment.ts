@@ -96,8 +96,10 @@ export async function examineIndex(
     const there = steps < 0 ? -1 : await file.walkAsync(format.id, position, steps, segment.bytes);
     record = index.relativeOffset(entry);
     position = index.position(entry);
-    if (there !== position)
-      return `its entry for offset ${segment.baseOffset + record} says position ${position}, it is ${there}`;
+    const named = `its entry for offset ${segment.baseOffset + record}`;
+    if (steps < 0) return `${named} stands behind one for a later offset`;
+    if (there < 0) return `${named} says position ${position}, and the records of the segment do not go that far`;
+    if (there !== position) return `${named} says position ${position}, the record is at ${there}`;
     if (entry > 0 && index.time(entry) < index.time(entry - 1))
       return `its times go back at offset ${segment.baseOffset + record}`;
   }

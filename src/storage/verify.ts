@@ -3,7 +3,8 @@
 // follows for a person is repair.ts.
 
 import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { counted } from "../model/plural.js";
 import { native } from "../native/binding.js";
 import type { Checkpoint } from "./checkpoint.js";
 import { CheckpointFile } from "./checkpoint-file.js";
@@ -59,10 +60,36 @@ export interface PartitionVerdict {
 
 /** Yields what it finds and returns the verdict. */
 export async function* verifyPartition(dir: string): AsyncGenerator<Finding, PartitionVerdict, undefined> {
+  const walk = verifyFiles(dir);
+  let refuses = false;
+  for (;;) {
+    const step = await walk.next();
+    if (step.done === true) {
+      for (const path of step.value.leftovers) yield leftover(path, refuses);
+      return step.value.verdict;
+    }
+    if (step.value.kind === "damage") refuses = true;
+    yield step.value;
+  }
+}
+
+/** What becomes of it depends on whether there will be a start: one that refuses removes nothing. */
+function leftover(path: string, refuses: boolean): Finding {
+  const isIndex = classifyFile(basename(path)).kind === "index";
+  const what = isIndex ? "its segment is not there" : "left by a crash";
+  return { kind: "note", path, what: refuses ? what : `${what}; the next start removes it` };
+}
+
+interface Walked {
+  readonly verdict: PartitionVerdict;
+  readonly leftovers: readonly string[];
+}
+
+async function* verifyFiles(dir: string): AsyncGenerator<Finding, Walked, undefined> {
   const format = yield* verifyFormat(dir);
   const { checkpoint, damaged } = yield* verifyCheckpoint(dir);
   const files = await findFiles(dir);
-  for (const path of files.leftovers) yield { kind: "note", path, what: "left by a crash; the next start removes it" };
+  const { leftovers } = files;
   for (const path of files.foreign) yield { kind: "note", path, what: "not of millrace" };
   const verdict = { dir, format, checkpoint, checkpointDamaged: damaged };
   if (files.segments.length === 0) {
@@ -73,7 +100,7 @@ export async function* verifyPartition(dir: string): AsyncGenerator<Finding, Par
         "no segment is there, and the checkpoint says that there were records",
       );
     }
-    return { ...verdict, retired: [], segments: [], behind: [] };
+    return { leftovers, verdict: { ...verdict, retired: [], segments: [], behind: [] } };
   }
   let kept = files.segments;
   let retired: readonly string[] = [];
@@ -81,9 +108,9 @@ export async function* verifyPartition(dir: string): AsyncGenerator<Finding, Par
     ({ kept, retired } = withoutRetired(dir, files.segments, checkpoint));
   } catch (cause) {
     if (!(cause instanceof PartitionDamagedError)) throw cause;
-    yield damageOf(dir, { position: -1, offset: kept[0].baseOffset }, cause.message);
+    yield damageOf(dir, { position: -1, offset: kept[0].baseOffset }, cause.what);
   }
-  if (format === undefined) return { ...verdict, retired, segments: [], behind: kept };
+  if (format === undefined) return { leftovers, verdict: { ...verdict, retired, segments: [], behind: kept } };
 
   const floor = durableFloor(kept, checkpoint);
   const segments: SegmentVerdict[] = [];
@@ -95,10 +122,10 @@ export async function* verifyPartition(dir: string): AsyncGenerator<Finding, Par
       const behind = kept.slice(at + 1);
       for (const { path } of behind)
         yield { kind: "note", path, what: "lies behind the end of the log and was not looked at" };
-      return { ...verdict, retired, segments, behind };
+      return { leftovers, verdict: { ...verdict, retired, segments, behind } };
     }
   }
-  return { ...verdict, retired, segments, behind: [] };
+  return { leftovers, verdict: { ...verdict, retired, segments, behind: [] } };
 }
 
 async function* verifyFormat(dir: string): AsyncGenerator<Finding, StoredFormat | undefined, undefined> {
@@ -109,7 +136,7 @@ async function* verifyFormat(dir: string): AsyncGenerator<Finding, StoredFormat 
     yield damageOf(path, NOWHERE, "it is missing, so nobody can say how the records lie");
   } catch (cause) {
     if (!(cause instanceof PartitionDamagedError)) throw cause;
-    yield damageOf(path, NOWHERE, cause.message);
+    yield damageOf(path, NOWHERE, cause.what);
   }
   return undefined;
 }
@@ -121,7 +148,7 @@ async function* verifyCheckpoint(
     return { checkpoint: (await CheckpointFile.open(dir)).last, damaged: false };
   } catch (cause) {
     if (!(cause instanceof PartitionDamagedError)) throw cause;
-    yield damageOf(cause.path, NOWHERE, cause.message);
+    yield damageOf(cause.path, NOWHERE, cause.what);
     return { checkpoint: undefined, damaged: true };
   }
 }
@@ -169,7 +196,7 @@ async function* verifySegment(
   if (decision.action === "refuse") yield damageOf(path, end, decision.meaning);
   else if (decision.action !== "keep") {
     const bytes = examined.tailBytes;
-    const what = `${bytes} bytes from position ${end.position} on are no part of the log, or are being written now: ${decision.meaning}`;
+    const what = `${counted(bytes, "byte")} from position ${end.position} on: no part of the log, or being written now: ${decision.meaning}`;
     yield { kind: "note", path, what };
   }
   yield { kind: "segment", path, records: end.offset - found.baseOffset, bytes: end.position };

@@ -269,7 +269,7 @@ describe("descriptors", () => {
     const small = planDescriptors(1024, 1, 10_000, false);
     expect(small.connections).toBeGreaterThan(500);
     expect(small.connections + small.sealedFiles).toBeLessThan(1024);
-    expect(() => planDescriptors(1024, 1, 10_000, true)).toThrow(/connections\.max: got 10000, .* open files is 1024/);
+    expect(() => planDescriptors(1024, 1, 10_000, true)).toThrow(/connections\.max: got 10000, .* open files is 1024, of which 1 partition takes /);
     expect(() => planDescriptors(1024, 1000, 10_000, false)).toThrow(/connections\.max/);
   });
 });

@@ -1,13 +1,14 @@
 // When a segment was written last, after a kill has left it without an index: never taken to be earlier than it was, because
 // a reader that starts at a time would then miss its records.
 
-import { rmSync } from "node:fs";
+import { rmSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, it } from "vitest";
+import { repairPartition } from "../../src/storage/repair.js";
 import { indexName } from "../../src/storage/segment-name.js";
 import { tempDir } from "../support/tmp.js";
-import { crashCopyWithTimes } from "./support/crash.js";
+import { crashCopyWithTimes, flipBit, logPath } from "./support/crash.js";
 import { MODES, open } from "./support/opened.js";
 import { payload } from "./support/records.js";
 
@@ -47,5 +48,29 @@ it("is not later than the first append behind it, where that is known", async ()
   const again = await open(dir, { segmentBytes: 450, clock: opened.clock });
   // Four records in each: the fifth came four seconds after the first.
   expect(again.log.segments()[0].lastAppendMs).toBe(startedMs + 4000);
+  await again.close();
+});
+
+it("is taken from what is known also by a repair, and not from the file", async () => {
+  const dir = tempDir();
+  const opened = await open(dir, { segmentBytes: 450, format: "crc32c" });
+  const startedMs = opened.clock.ms;
+  for (let number = 0; number < 12; number++) {
+    await opened.append(payload(number, 100));
+    opened.clock.ms += 1000;
+  }
+  await opened.close();
+  for (const base of [0, 4, 8]) {
+    rmSync(join(dir, indexName(base)));
+    if (base > 0) flipBit(logPath(dir, base), 50);
+    utimesSync(logPath(dir, base), 1, 1);
+  }
+  opened.clock.ms += 1_000_000;
+  for await (const _ of repairPartition(dir, opened.clock)) void _;
+  const again = await open(dir, { segmentBytes: 450, clock: opened.clock });
+  const segments = again.log.segments();
+  expect(segments.map(({ baseOffset }) => baseOffset)).toEqual([0, 4, 8, 12]);
+  for (const { lastAppendMs } of segments.slice(0, 3)) expect(lastAppendMs).toBe(opened.clock.ms);
+  expect(await again.log.offsetAtTime(startedMs + 5000)).toMatchObject({ offset: 0 });
   await again.close();
 });

@@ -120,6 +120,52 @@ describe("verify", () => {
     ).toEqual([join(dir, indexName(4)), join(dir, "next.tmp"), join(dir, "notes.txt")].sort());
   });
 
+  it("says what the next start does with what a crash left, and that of nothing when it will refuse", async () => {
+    const sound = await closed();
+    writeFileSync(join(sound, indexName(100)), "");
+    expect(await verify(sound)).toContainEqual({
+      kind: "note",
+      path: join(sound, indexName(100)),
+      what: "its segment is not there; the next start removes it",
+    });
+    for (const base of [0, 4, 8]) {
+      const dir = await closed();
+      rmSync(logPath(dir, base));
+      const found = await verify(dir);
+      expect(found.filter(({ kind }) => kind === "damage")).not.toEqual([]);
+      expect(found).toContainEqual({
+        kind: "note",
+        path: join(dir, indexName(base)),
+        what: "its segment is not there",
+      });
+      await expect(reopened(dir)).rejects.toMatchObject({ code: "PARTITION_DAMAGED" });
+    }
+  });
+
+  it("says what is wrong, and not to read what it says itself", async () => {
+    for (const spoil of [
+      (dir: string) => writeFileSync(join(dir, "checkpoint"), new Uint8Array(8192)),
+      (dir: string) => writeFileSync(join(dir, "partition.json"), "{}"),
+      (dir: string) => rmSync(logPath(dir, 0)),
+    ]) {
+      const dir = await closed();
+      spoil(dir);
+      const whats = (await damage(dir)).map((each) => "what" in each && each.what);
+      expect(whats).not.toEqual([]);
+      for (const what of whats) expect(what).not.toMatch(/millrace verify|No record was touched/);
+    }
+  });
+
+  it("says how an entry of an index is wrong in words, not with a position of -1", async () => {
+    const dir = await closed({ format: "plain" });
+    // A length that leads beyond the segment's end.
+    flipBit(logPath(dir, 4), 104 + 1);
+    const whats = (await verify(dir)).map((each) => ("what" in each ? each.what : ""));
+    expect(whats).toContainEqual(
+      "its entry for offset 6 says position 208, and the records of the segment do not go that far",
+    );
+  });
+
   it("names a missing segment, a missing first segment, a missing partition.json and a checkpoint without a whole slot", async () => {
     const gap = await closed();
     rmSync(logPath(gap, 4));

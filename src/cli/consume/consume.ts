@@ -8,6 +8,7 @@ import { type Start, type StartPosition, startOf } from "../../client/start-posi
 import { systemTimers } from "../../model/clock.js";
 import { MillraceError } from "../../model/errors.js";
 import { CLI_SIGNAL_WAIT_MS, OFFSET_MAX, PARTITIONS_MAX } from "../../model/limits.js";
+import { counted } from "../../model/plural.js";
 import type { RecordFormat } from "../../model/record-format.js";
 import { integer, size } from "../../ops/settings/kinds.js";
 import type { PartitionMetadata } from "../../protocol/metadata.js";
@@ -152,7 +153,9 @@ async function partsOf(
     throw new Failed(`topic ${topic} has no partition ${only}: it has ${partitions.length}, from 0 on`);
   }
   if (typeof from === "number" && chosen.length > 1) {
-    throw new Usage(`--from with an offset needs --partition: topic ${topic} has ${chosen.length} partitions`);
+    throw new Usage(
+      `--from with an offset needs --partition: topic ${topic} has ${counted(chosen.length, "partition")}`,
+    );
   }
   if (typeof from === "number") for (const metadata of chosen) checkIsThere(from, topic, metadata);
   return Promise.all(

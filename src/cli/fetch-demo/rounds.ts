@@ -3,8 +3,8 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log, LogRead } from "../../log/embedded.js";
+import { counted } from "../../model/plural.js";
 import { Failed } from "../failure.js";
-import { counted } from "../plural.js";
 
 export interface RoundOptions {
   /** Where the second and the third round read; the fourth goes on from there. */

@@ -2,8 +2,8 @@
 
 import { AckPolicy } from "../../model/ack-policy.js";
 import { MillraceError } from "../../model/errors.js";
+import { counted } from "../../model/plural.js";
 import { Failed } from "../failure.js";
-import { counted } from "../plural.js";
 import { StoppedBySignal } from "../stop.js";
 import type { Lane, Missing } from "./lane.js";
 import type { LineProducer } from "./line-producer.js";
