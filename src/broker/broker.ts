@@ -12,12 +12,15 @@ import { IndexCache } from "../storage/index-cache.js";
 import type { PartitionLog } from "../storage/partition-log.js";
 import { PopulateBudget } from "../storage/populate-window.js";
 import { Catalog } from "./catalog.js";
+import { ClosingTrouble } from "./closing-trouble.js";
 import { Counters } from "./counters.js";
 import { type DataDir, partitionDirectory } from "./data-dir.js";
+import { DiskWatch } from "./disk-watch.js";
 import { FetchWaits } from "./fetch-waits.js";
 import { forEachBounded, openPartitions } from "./open-partitions.js";
 import type { BrokerOptions, OperatorLog } from "./options.js";
 import { planTopics } from "./plan-topics.js";
+import { Presence } from "./presence.js";
 import { storageEvents } from "./storage-events.js";
 import type { Partition } from "./topic.js";
 import { UnacknowledgedErrors } from "./unacknowledged.js";
@@ -41,8 +44,11 @@ export interface BrokerHealth {
   readonly refused: readonly PartitionTrouble[];
   /** Partitions that opened and refuse writes since a write or a barrier failed. */
   readonly poisoned: readonly PartitionTrouble[];
-  /** What may still be written before produces get LOG_FULL; not above zero: they do. */
+  /** Produces get LOG_FULL. */
+  readonly diskFull: boolean;
+  /** What may still be written before produces get LOG_FULL, and what would have to become free before they do not. */
   readonly diskAvailableBytes: number;
+  readonly diskMissingBytes: number;
 }
 
 export class Broker {
@@ -50,7 +56,8 @@ export class Broker {
   readonly unacknowledged: UnacknowledgedErrors;
   readonly waits: FetchWaits;
   private readonly cancels = new Set<() => void>();
-  private diskFull = false;
+  private readonly disk: DiskWatch;
+  private readonly presence: Presence;
   private closing = false;
 
   private constructor(
@@ -58,9 +65,12 @@ export class Broker {
     readonly catalog: Catalog,
     readonly scheduler: Scheduler,
     private readonly dataDir: DataDir,
-    private readonly space: FileSystemSpace,
+    space: FileSystemSpace,
+    private readonly trouble: ClosingTrouble,
     private readonly deps: BrokerDeps,
   ) {
+    this.disk = new DiskWatch(space, options.dataDir, options.diskReserveBytes, deps.log);
+    this.presence = new Presence(options.dataDir, catalog.partitions);
     this.waits = new FetchWaits(catalog.partitions, deps.monotonicNow, deps.timers);
     this.unacknowledged = new UnacknowledgedErrors(
       this.counters,
@@ -75,6 +85,7 @@ export class Broker {
     const catalog = new Catalog(options.topics, (topic, partition) =>
       partitionDirectory(options.dataDir, topic, partition),
     );
+    const trouble = new ClosingTrouble();
     try {
       const plan = planTopics(catalog, dataDir.partitions, deps.log);
       const space = await FileSystemSpace.open(options.dataDir, options.diskReserveBytes, deps.clock);
@@ -88,7 +99,7 @@ export class Broker {
         files: new FilePool(options.sealedFilesMax),
         space,
         populate: new PopulateBudget(options.populateAheadMax),
-        log: storageEvents(deps.log),
+        log: trouble.hears(storageEvents(deps.log)),
       };
       await openPartitions(plan, options, { storage, scheduler, timers: deps.timers, log: deps.log });
       const first = catalog.partitions.find(({ refusal }) => refusal !== undefined);
@@ -97,12 +108,11 @@ export class Broker {
           cause: first?.refusal,
         });
       }
-      const broker = new Broker(options, catalog, scheduler, dataDir, space, deps);
-      broker.repeat(options.retentionCheckMs, () => broker.applyRetention());
-      broker.repeat(DISK_CHECK_MS, () => broker.checkDisk());
+      const broker = new Broker(options, catalog, scheduler, dataDir, space, trouble, deps);
+      broker.watch();
       return broker;
     } catch (error) {
-      await closePartitions(catalog.partitions, deps.log);
+      await closePartitions(catalog.partitions, trouble, deps.log);
       dataDir.release();
       throw error;
     }
@@ -115,7 +125,8 @@ export class Broker {
       if (refusal !== undefined) refused.push({ partition: name, dir, reason: refusal.message });
       else if (log?.poisoned !== undefined) poisoned.push({ partition: name, dir, reason: log.poisoned.message });
     }
-    return { refused, poisoned, diskAvailableBytes: this.space.available };
+    const { isFull, availableBytes, missingBytes } = this.disk;
+    return { refused, poisoned, diskFull: isFull, diskAvailableBytes: availableBytes, diskMissingBytes: missingBytes };
   }
 
   /** A read of the disk for a fetch failed. The reader is told STORAGE_FAILURE; here is why. */
@@ -133,9 +144,20 @@ export class Broker {
     this.closing = true;
     for (const cancel of this.cancels) cancel();
     this.cancels.clear();
-    const clean = await closePartitions(this.catalog.partitions, this.deps.log);
+    // The last chance to notice: closing what is gone would succeed in part.
+    await this.presence.lookAtAll();
+    const clean = await closePartitions(this.catalog.partitions, this.trouble, this.deps.log);
     this.dataDir.release();
     return clean;
+  }
+
+  private watch(): void {
+    this.disk.begin();
+    for (const { writer } of this.catalog.partitions)
+      if (writer !== undefined) writer.onFull = () => this.disk.refused();
+    this.repeat(this.options.retentionCheckMs, () => this.applyRetention());
+    this.repeat(DISK_CHECK_MS, () => this.disk.look());
+    this.repeat(DISK_CHECK_MS, () => this.presence.look());
   }
 
   private async applyRetention(): Promise<void> {
@@ -151,21 +173,6 @@ export class Broker {
     }
   }
 
-  private async checkDisk(): Promise<void> {
-    await this.space.refresh();
-    const { available } = this.space;
-    const full = available <= 0;
-    if (full === this.diskFull) return;
-    this.diskFull = full;
-    const fields = { availableBytes: available, reserveBytes: this.options.diskReserveBytes };
-    if (full)
-      this.deps.log.error(
-        { kind: "disk.reserve-reached", ...fields },
-        "the disk is full up to its reserve: produces get LOG_FULL",
-      );
-    else this.deps.log.info({ kind: "disk.reserve-left", ...fields }, "there is room on the disk again");
-  }
-
   /** Calls `action` every `ms`, counted from its end, until the broker closes. `action` does not reject. */
   private repeat(ms: number, action: () => Promise<void>): void {
     const cancel = this.deps.timers.after(ms, () => {
@@ -178,14 +185,20 @@ export class Broker {
   }
 }
 
-async function closePartitions(partitions: readonly Partition[], log: OperatorLog): Promise<boolean> {
+async function closePartitions(
+  partitions: readonly Partition[],
+  trouble: ClosingTrouble,
+  log: OperatorLog,
+): Promise<boolean> {
   let clean = true;
+  trouble.begin();
   await forEachBounded(partitions, OPEN_PARTITIONS_AT_ONCE, async ({ writer, name }) => {
     if (writer === undefined) return;
     try {
       await writer.close();
       // It closes without a word then: what waited was told when it failed.
       if (writer.log.poisoned !== undefined) throw writer.log.poisoned;
+      trouble.throwFor(writer.log.dir);
     } catch (error) {
       clean = false;
       log.error({ kind: "partition.close-failed", partition: name, err: error }, `${name} could not be closed cleanly`);

@@ -37,7 +37,10 @@ export async function openPartitions(plan: TopicPlan, options: BrokerOptions, de
   for (const partition of plan.missing) {
     refuse(
       partition,
-      new MillraceError("PARTITION_DAMAGED", `${partition.dir} is missing and later partitions are there`),
+      new MillraceError(
+        "PARTITION_DAMAGED",
+        `${partition.dir} is missing and later partitions are there: put it back, or make an empty directory to begin it anew`,
+      ),
       deps,
     );
   }

@@ -43,6 +43,8 @@ export class PartitionWriter<Log extends AppendTarget = AppendTarget> implements
    * segment was rolled, or the partition was poisoned. May be called without need; must not throw.
    */
   onPublished: (writer: PartitionWriter<Log>) => void = () => undefined;
+  /** There was no room on the disk: everybody who waited for it was told LOG_FULL. Must not throw. */
+  onFull: () => void = () => undefined;
 
   nextReady: ReadyWriter | undefined = undefined;
   inReady = false;
@@ -95,6 +97,7 @@ export class PartitionWriter<Log extends AppendTarget = AppendTarget> implements
       full: () => {
         // Everybody who waited for the room is told, so that nobody passes whom it was refused. Later ones try again.
         this.#mailbox.refuseAll(ErrorCodes.LOG_FULL);
+        this.onFull();
         scheduler.resume(this);
       },
       failed: (cause) => this.#poison(cause),

@@ -57,6 +57,9 @@ export const UNACKNOWLEDGED_ERROR_LOG_MS = 10_000;
 /** How often the space on the disk is asked for. Between two questions it is reckoned from what was reserved. */
 export const DISK_CHECK_MS = 1_000;
 
+/** Partitions that are looked for on the disk at each of these times: ten thousand within three minutes, for a millisecond a second. */
+export const PRESENCE_LOOKS = 64;
+
 /** Replies of a turn are gathered here before one native call sends them: 20 000 of PRODUCE; larger ones go in several calls. */
 export const REPLY_ARENA_BYTES = 512 * 1024;
 

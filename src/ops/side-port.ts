@@ -77,6 +77,7 @@ interface Readiness {
   readonly refused: BrokerHealth["refused"];
   readonly poisoned: BrokerHealth["poisoned"];
   readonly diskAvailableBytes?: number;
+  readonly diskMissingBytes?: number;
 }
 
 function readiness(health: BrokerHealth | undefined, stopping: boolean): Readiness {
@@ -87,8 +88,9 @@ function readiness(health: BrokerHealth | undefined, stopping: boolean): Readine
   if (stopping) reasons.push("the broker is stopping");
   for (const { partition, reason } of health.refused) reasons.push(`${partition} refused to open: ${reason}`);
   for (const { partition, reason } of health.poisoned) reasons.push(`${partition} refuses writes: ${reason}`);
-  if (health.diskAvailableBytes <= 0) reasons.push("the disk is full up to disk.reserve.bytes");
-  return { ready: reasons.length === 0, reasons, ...health };
+  const { diskFull, ...shown } = health;
+  if (diskFull) reasons.push("the disk is full up to disk.reserve.bytes");
+  return { ready: reasons.length === 0, reasons, ...shown };
 }
 
 function send(response: ServerResponse, status: number, body: object): void {

@@ -48,6 +48,8 @@ describe("the side port", () => {
     const { status, body } = await ask(opsPort, "/readyz");
     expect(status).toBe(503);
     expect(body.reasons).toEqual(["the disk is full up to disk.reserve.bytes"]);
+    expect(body.diskAvailableBytes).toBe(0);
+    expect(body.diskMissingBytes).toBeGreaterThan(2 ** 40);
     expect((await ask(opsPort, "/healthz")).status).toBe(200);
   });
 
@@ -76,7 +78,7 @@ describe("the side port", () => {
 
   it("lives and is not ready while partitions are being opened, and while the broker stops", async () => {
     let stopping = false;
-    const health = { refused: [], poisoned: [], diskAvailableBytes: 1 };
+    const health = { refused: [], poisoned: [], diskFull: false, diskAvailableBytes: 1, diskMissingBytes: 0 };
     let opened: typeof health | undefined;
     const options = { host: "127.0.0.1", port: 0, allowedHosts: [], health: () => opened, stopping: () => stopping };
     const side = await openSidePort(options);

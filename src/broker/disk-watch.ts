@@ -1,0 +1,82 @@
+// Tells the operator when the disk has come to its reserve, once, and when there is room again: at the start, at the first
+// produce that is refused, and each time it is asked to look. It refuses nothing itself.
+
+import { RESERVE_WINDOW_MIN } from "../model/limits.js";
+import type { FileSystemSpace } from "../storage/disk-space.js";
+import type { OperatorLog } from "./options.js";
+
+export class DiskWatch {
+  private full = false;
+  private refusedSince = false;
+
+  constructor(
+    private readonly space: Pick<FileSystemSpace, "available" | "refresh">,
+    private readonly dataDir: string,
+    private readonly reserveBytes: number,
+    private readonly log: OperatorLog,
+  ) {}
+
+  /** What may still be written. */
+  get availableBytes(): number {
+    return Math.max(0, this.space.available);
+  }
+
+  /** What would have to become free before anything may be written; 0 when something may. */
+  get missingBytes(): number {
+    return Math.max(0, -this.space.available);
+  }
+
+  /** Produces get LOG_FULL, or the next ones will. */
+  get isFull(): boolean {
+    return this.full || this.space.available <= 0;
+  }
+
+  /** Before the first produce: a disk that is smaller than its reserve takes none. */
+  begin(): void {
+    if (this.space.available <= 0) this.tellFull();
+  }
+
+  /** A produce got LOG_FULL just now. */
+  refused(): void {
+    this.refusedSince = true;
+    this.tellFull();
+  }
+
+  async look(): Promise<void> {
+    await this.space.refresh();
+    const { available } = this.space;
+    const { refusedSince } = this;
+    this.refusedSince = false;
+    if (available <= 0) {
+      this.tellFull();
+    } else if (this.full && !refusedSince && available >= RESERVE_WINDOW_MIN) {
+      // With less than a segment reserves at a time the next produce could be refused again, and the lines would alternate.
+      this.full = false;
+      this.log.info(
+        { kind: "disk.reserve-left", ...this.fields() },
+        `there is room on the disk of ${this.dataDir} again`,
+      );
+    }
+  }
+
+  private tellFull(): void {
+    if (this.full) return;
+    this.full = true;
+    const missing = this.missingBytes;
+    const much = missing > 0 ? `${missing} more bytes must become free` : "more must become free than is";
+    this.log.error(
+      { kind: "disk.reserve-reached", ...this.fields() },
+      `produces get LOG_FULL: the disk of ${this.dataDir} is full up to disk.reserve.bytes (${this.reserveBytes}); ` +
+        `${much}, or disk.reserve.bytes set lower`,
+    );
+  }
+
+  private fields(): object {
+    return {
+      availableBytes: this.availableBytes,
+      missingBytes: this.missingBytes,
+      reserveBytes: this.reserveBytes,
+      dataDir: this.dataDir,
+    };
+  }
+}
