@@ -14,6 +14,7 @@ import { silentLog } from "./log.js";
 import { brokerOptions, serverOptions } from "./settings/options.js";
 import { type Resolved, resolve } from "./settings/resolve.js";
 import { fromDocument } from "./settings/sources.js";
+import type { SettingKey } from "./settings/table.js";
 import { openSidePort, type SidePort } from "./side-port.js";
 import { type BrokerStatistics, statisticsOf } from "./statistics.js";
 import { packageVersion } from "./version.js";
@@ -79,7 +80,7 @@ export async function startResolved(resolved: Resolved, log: OperatorLog): Promi
         health: () => state.broker?.health(),
         stopping: () => state.stopping,
       }).catch((cause: unknown) =>
-        listenFailed("ops.host", "ops.port", settings["ops.host"], settings["ops.port"], cause),
+        listenFailed(`ops.host ${settings["ops.host"]}, ops.port ${settings["ops.port"]}`, "ops.port", cause),
       );
     }
     ownsDataDir = false;
@@ -92,7 +93,12 @@ export async function startResolved(resolved: Resolved, log: OperatorLog): Promi
     state.server = new Server(state.broker, serverOptions(resolved, descriptors, version), log);
     await state.server
       .listen()
-      .catch((cause: unknown) => listenFailed("host", "port", settings.host, settings.port, cause));
+      .catch((cause: unknown) => listenFailed(`host ${settings.host}, port ${settings.port}`, "port", cause));
+    try {
+      state.server.listenUnix();
+    } catch (cause) {
+      listenFailed(`socket.path ${settings["socket.path"]}`, "socket.path", cause);
+    }
   } catch (error) {
     state.server?.destroy();
     await state.broker?.close();
@@ -124,10 +130,11 @@ export async function startResolved(resolved: Resolved, log: OperatorLog): Promi
   };
 }
 
-function listenFailed(hostKey: string, portKey: string, host: string, port: number, cause: unknown): never {
+/** `key`: the setting to be changed. */
+function listenFailed(where: string, key: SettingKey, cause: unknown): never {
   const { code, message } = cause as NodeJS.ErrnoException;
-  const why = code === "EADDRINUSE" ? "somebody listens there already" : message;
-  throw new MillraceError("LISTEN_FAILED", `${hostKey} ${host}, ${portKey} ${port}: cannot listen: ${why}`, { cause });
+  const why = code === "EADDRINUSE" ? `somebody listens there already; end that, or choose another ${key}` : message;
+  throw new MillraceError("LISTEN_FAILED", `${where}: cannot listen: ${why}`, { cause });
 }
 
 /** What runs where, and with which settings that are not the default. */

@@ -121,11 +121,16 @@ export class Server implements AppendListener {
   }
 
   async listen(): Promise<void> {
-    const { host, port, socketPath } = this.options;
+    const { host, port } = this.options;
     const address = isIP(host) === 0 ? (await lookup(host)).address : host;
     this.listeningPort = this.selector.listen(address, port);
-    if (socketPath !== undefined) this.selector.listenUnix(socketPath);
     this.sweeper = setInterval(() => this.selector.sweep(), SWEEP_MS);
+  }
+
+  /** Beside that, where it is to. */
+  listenUnix(): void {
+    const { socketPath } = this.options;
+    if (socketPath !== undefined) this.selector.listenUnix(socketPath);
   }
 
   /**

@@ -127,10 +127,19 @@ describe("O01 what is not understood is a refusal that names key, value, what it
     [
       "a topic without partitions",
       { file: "[topics.a]\nvisibility = 'durable'" },
-      /^topics\.a\.partitions: missing; takes a whole number from 1 to 99999$/,
+      /^topics\.a\.partitions: missing \(.*millrace\.toml\); takes a whole number from 1 to 99999$/,
     ],
     ["a topic that is no table", { file: "topics.a = 3" }, /^topics\.a: got 3 .* takes a table/],
-    ["a name that is none", { file: "[topics.'a b']\npartitions = 1" }, /^topics\.a b: not the name of a topic/],
+    [
+      "a name that is none",
+      { file: "[topics.'a b']\npartitions = 1" },
+      /^topics\.a b: not the name of a topic \(.*millrace\.toml\); takes /,
+    ],
+    [
+      "a topic that is named twice",
+      { flags: ["--topics=orders:1,clicks:1,orders:2"] },
+      /^topics: got "orders:1,clicks:1,orders:2" \(flag --topics\), and orders is named twice; takes name:partitions/,
+    ],
     [
       "text for a number",
       { flags: ["--port", "abc"] },
@@ -269,7 +278,9 @@ describe("descriptors", () => {
     const small = planDescriptors(1024, 1, 10_000, false);
     expect(small.connections).toBeGreaterThan(500);
     expect(small.connections + small.sealedFiles).toBeLessThan(1024);
-    expect(() => planDescriptors(1024, 1, 10_000, true)).toThrow(/connections\.max: got 10000, .* open files is 1024, of which 1 partition takes /);
+    expect(() => planDescriptors(1024, 1, 10_000, true)).toThrow(
+      /connections\.max: got 10000, .* open files is 1024, of which 1 partition takes /,
+    );
     expect(() => planDescriptors(1024, 1000, 10_000, false)).toThrow(/connections\.max/);
   });
 });

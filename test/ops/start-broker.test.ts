@@ -51,6 +51,17 @@ describe("startBroker", () => {
     expect(await broker.stop()).toBe(true);
   });
 
+  it("names the setting of the socket that it cannot have, and leaves nothing open", async () => {
+    const settings = testSettings(tempDir("embedded"));
+    const path = "/nowhere/at/all.sock";
+    await expect(startBroker({ settings: { ...settings, "socket.path": path } })).rejects.toMatchObject({
+      code: "LISTEN_FAILED",
+      message: expect.stringMatching(/^socket\.path \/nowhere\/at\/all\.sock: cannot listen: (?!.*port)/),
+    });
+    const broker = await startBroker({ settings });
+    expect(await broker.stop()).toBe(true);
+  });
+
   it("rejects DATA_DIR_IN_USE on a directory that this process has open itself", async () => {
     const settings = testSettings(tempDir("embedded"));
     const broker = await startBroker({ settings });

@@ -15,17 +15,30 @@ interface Facts<T> {
 
 export type Kind<T> = v.GenericSchema<Written, T>;
 
-export function kind<T>(parse: (written: Written) => T | undefined, facts: Facts<T>): Kind<T> {
+/** What a kind does not take for a reason of its own, which "takes …" alone would leave to be guessed. */
+export class NotTaken {
+  constructor(readonly why: string) {}
+}
+
+export function kind<T>(parse: (written: Written) => T | NotTaken | undefined, facts: Facts<T>): Kind<T> {
   return v.pipe(
     v.custom<Written>((written) => ["string", "number", "boolean"].includes(typeof written)),
     v.rawTransform(({ dataset, addIssue, NEVER }) => {
       const value = parse(dataset.value);
-      if (value !== undefined) return value;
-      addIssue();
+      if (value instanceof NotTaken) addIssue({ message: value.why, expected: NOT_TAKEN });
+      else if (value !== undefined) return value;
+      else addIssue();
       return NEVER;
     }),
     v.metadata({ ...facts }),
   );
+}
+
+const NOT_TAKEN = "not taken";
+
+/** The reason that a kind gave of its own. */
+export function whyNotTaken(issues: readonly v.BaseIssue<unknown>[]): string | undefined {
+  return issues.find(({ expected, message }) => expected === NOT_TAKEN && message !== "")?.message;
 }
 
 /** The facts of a kind; every kind of this file has them. */

@@ -5,7 +5,7 @@
 import * as v from "valibot";
 import { isTopicName, TOPIC_NAME_RULE } from "../../model/topic-name.js";
 import { contradictions } from "./contradictions.js";
-import { factsOf, type Kind } from "./kinds.js";
+import { factsOf, type Kind, whyNotTaken } from "./kinds.js";
 import type { Entry, Source } from "./sources.js";
 import { perTopicKeys, rowOf, type SettingKey, type Settings, settingKeys, type TopicKey } from "./table.js";
 import { partitionCount, type TopicCount } from "./topic-list.js";
@@ -39,7 +39,9 @@ export function resolve(sources: readonly Source[]): Resolution {
     const result = v.safeParse(kind, entry.value);
     origins.set(name, entry.from);
     if (result.success) return result.output;
-    problems.push(`${name}: got ${JSON.stringify(entry.value)} (${entry.from}); takes ${factsOf(kind).takes}`);
+    const why = whyNotTaken(result.issues);
+    const got = `${name}: got ${JSON.stringify(entry.value)} (${entry.from})${why === undefined ? "" : `, and ${why}`}`;
+    problems.push(`${got}; takes ${factsOf(kind).takes}`);
     return undefined;
   };
 
@@ -76,6 +78,9 @@ export function resolve(sources: readonly Source[]): Resolution {
   return found.length > 0 ? { problems: found } : { resolved };
 }
 
+const tableOrigin = (sources: readonly Source[], topic: string): string =>
+  sources.find(({ topics }) => topics.has(topic))?.documentFrom ?? DEFAULT;
+
 /**
  * Which topics there are. A list of higher rank than the file's tables says which and how many, and the tables still give
  * the topics in it their settings; without a list the tables are the list.
@@ -88,14 +93,17 @@ function namesAndCounts(
   problems: string[],
 ): readonly TopicCount[] {
   for (const name of tables.keys()) {
-    if (!isTopicName(name)) problems.push(`topics.${name}: not the name of a topic; takes ${TOPIC_NAME_RULE}`);
+    if (isTopicName(name)) continue;
+    problems.push(`topics.${name}: not the name of a topic (${tableOrigin(sources, name)}); takes ${TOPIC_NAME_RULE}`);
   }
   if (tables.size === 0 || sources.some((source) => source.entries.has("topics"))) return list ?? [];
   const counts: TopicCount[] = [];
   for (const [name, table] of tables) {
     const entry = table.get("partitions");
     if (entry === undefined) {
-      problems.push(`topics.${name}.partitions: missing; takes ${factsOf(partitionCount).takes}`);
+      problems.push(
+        `topics.${name}.partitions: missing (${tableOrigin(sources, name)}); takes ${factsOf(partitionCount).takes}`,
+      );
       continue;
     }
     const partitions = check(`topics.${name}.partitions`, partitionCount, entry);

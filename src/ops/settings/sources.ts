@@ -18,6 +18,8 @@ export interface Source {
   readonly entries: Map<SettingKey, Entry>;
   /** By topic: `partitions` and settings that a topic may have for itself. */
   readonly topics: Map<string, Map<string, Entry>>;
+  /** Where the tables of topics stand, if it is a kind of source that has them. */
+  readonly documentFrom?: string;
   readonly problems: string[];
 }
 
@@ -54,7 +56,7 @@ function flatten(table: Record<string, unknown>, prefix: string, into: Map<strin
 
 /** A document as a TOML file or a caller of `startBroker` writes it. */
 export function fromDocument(document: Record<string, unknown>, from: string): Source {
-  const source = emptySource();
+  const source: Source = { ...emptySource(), documentFrom: from };
   const { topics, ...rest } = document;
   const flat = new Map<string, unknown>();
   flatten(rest, "", flat);

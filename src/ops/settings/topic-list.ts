@@ -2,7 +2,7 @@
 
 import { PARTITIONS_MAX } from "../../model/limits.js";
 import { isTopicName, TOPIC_NAME_RULE } from "../../model/topic-name.js";
-import { integer, type Kind, kind } from "./kinds.js";
+import { integer, type Kind, kind, NotTaken } from "./kinds.js";
 
 export interface TopicCount {
   readonly name: string;
@@ -18,7 +18,8 @@ export const topicList: Kind<readonly TopicCount[]> = kind(
     const topics: TopicCount[] = [];
     for (const item of written.split(",")) {
       const match = /^([^:]+):(\d{1,5})$/.exec(item.trim());
-      if (match === null || !isTopicName(match[1]) || topics.some((topic) => topic.name === match[1])) return undefined;
+      if (match === null || !isTopicName(match[1])) return undefined;
+      if (topics.some((topic) => topic.name === match[1])) return new NotTaken(`${match[1]} is named twice`);
       const partitions = Number(match[2]);
       if (partitions < 1 || partitions > PARTITIONS_MAX) return undefined;
       topics.push({ name: match[1], partitions });
