@@ -1,5 +1,6 @@
 // Where a broker is: host and port, or the path of a Unix socket.
 
+import { badArgument } from "../model/arguments.js";
 import { MillraceError } from "../model/errors.js";
 
 /** Where a broker listens when nobody says otherwise. */
@@ -12,6 +13,7 @@ export type BrokerAddress = { readonly host: string; readonly port: number } | {
  * `host:port`, `host` (port 4710), `[::1]:4710`, or a path with a slash in it for a Unix socket. Throws BAD_ARGUMENT.
  */
 export function parseBrokerAddress(text: string): BrokerAddress {
+  if (typeof text !== "string") throw badArgument("broker", text, "host:port or the path of a Unix socket");
   if (text.includes("/")) return { path: text };
   const match = /^(?:\[(?<v6>[0-9A-Fa-f:.%\w]+)\]|(?<host>[^:\s[\]]+))(?::(?<port>\d{1,5}))?$/.exec(text);
   const host = match?.groups?.v6 ?? match?.groups?.host;

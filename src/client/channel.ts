@@ -75,7 +75,7 @@ export class Channel {
   }
 
   /** Why a request cannot be sent now. */
-  refusal(): MillraceError | undefined {
+  private refusal(): MillraceError | undefined {
     if (this.state === "open") return undefined;
     return this.failure ?? this.closedHere();
   }
@@ -122,7 +122,15 @@ export class Channel {
     });
   }
 
-  nextCorrelationId(): number {
+  /** Sends what has no answer. Throws why it cannot be sent. */
+  post(write: (correlationId: number) => void): void {
+    const refusal = this.refusal();
+    if (refusal !== undefined) throw refusal;
+    write(this.nextCorrelationId());
+    this.outbox.filled();
+  }
+
+  private nextCorrelationId(): number {
     this.lastCorrelationId = this.lastCorrelationId === CORRELATION_ID_MAX ? 1 : this.lastCorrelationId + 1;
     return this.lastCorrelationId;
   }

@@ -1,23 +1,120 @@
-// What a request may ask. Checked before anything is sent: a broker would answer no more than that the body does not parse.
+// What a request may ask. Checked before anything is sent: a broker would answer no more than that the body does not parse,
+// and a byte that it reads otherwise than it was meant would shift every answer behind it.
 
+import { type AckPolicy, ackPolicyOf } from "../model/ack-policy.js";
+import { badArgument, badOptions, badSignal, shown } from "../model/arguments.js";
 import { MillraceError } from "../model/errors.js";
+import { FETCH_PARTITIONS_MAX, OFFSET_MAX } from "../model/limits.js";
 import { isTopicName, TOPIC_NAME_RULE } from "../model/topic-name.js";
+import type { FetchPosition } from "./connection-options.js";
+import type { RecordRegion } from "./record-region.js";
 
 export const INT32_MAX = 0x7fff_ffff;
 
-export function badPartition(topic: string, partition: number): MillraceError | undefined {
-  if (!isTopicName(topic)) {
-    return new MillraceError("BAD_ARGUMENT", `"${topic}" is no topic name: expected ${TOPIC_NAME_RULE}`);
-  }
-  return outOfRange("partition", partition, 0, INT32_MAX);
+export function badTopic(topic: unknown): MillraceError | undefined {
+  if (typeof topic === "string" && isTopicName(topic)) return undefined;
+  return new MillraceError("BAD_ARGUMENT", `${shown(topic)} is no topic name: expected ${TOPIC_NAME_RULE}`);
 }
 
-export function outOfRange(name: string, value: number, min: number, max: number): MillraceError | undefined {
-  if (Number.isInteger(value) && value >= min && value <= max) return undefined;
-  return new MillraceError("BAD_ARGUMENT", `${name} is ${value}: expected a whole number from ${min} to ${max}`);
+export function badPartition(topic: unknown, partition: unknown): MillraceError | undefined {
+  return badTopic(topic) ?? outOfRange("partition", partition, 0, INT32_MAX);
+}
+
+export function outOfRange(name: string, value: unknown, min: number, max: number): MillraceError | undefined {
+  if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return undefined;
+  return new MillraceError("BAD_ARGUMENT", `${name} is ${shown(value)}: expected a whole number from ${min} to ${max}`);
+}
+
+/** A time span that may be any number of milliseconds. */
+export function badTime(name: string, ms: unknown): MillraceError | undefined {
+  if (ms === undefined || (typeof ms === "number" && ms >= 0)) return undefined;
+  return badArgument(name, ms, "a number of milliseconds, at least 0");
 }
 
 /** What a fetch waits for: `minBytes` never comes when it is more than `maxBytes`. */
-export function badWait(maxBytes: number, maxWaitMs: number, minBytes: number): MillraceError | undefined {
+export function badWait(maxBytes: number, maxWaitMs: unknown, minBytes: unknown): MillraceError | undefined {
   return outOfRange("maxWaitMs", maxWaitMs, 0, INT32_MAX) ?? outOfRange("minBytes", minBytes, 0, maxBytes);
+}
+
+export function badRegion(region: unknown): MillraceError | undefined {
+  if (typeof region !== "object" || region === null) return badArgument("region", region, "records from recordRegion");
+  const { records, bytes } = region as RecordRegion;
+  if (!(bytes instanceof Uint8Array)) return badArgument("region.bytes", bytes, "a Uint8Array");
+  return outOfRange("records", records, 1, INT32_MAX);
+}
+
+/** The policy, or what is wrong with it. */
+export function checkedAck(ack: unknown): AckPolicy | MillraceError {
+  return ackPolicyOf(ack) ?? badArgument("ack", ack, `"forced", "written" or "none", or one of AckPolicy`);
+}
+
+export function badPosition(position: unknown): MillraceError | undefined {
+  if (typeof position !== "object" || position === null) return badArgument("partitions", position, "a FetchPosition");
+  const { topic, partition, epoch, fetchOffset, maxBytes } = position as FetchPosition;
+  return (
+    badPartition(topic, partition) ??
+    outOfRange("epoch", epoch, -1, INT32_MAX) ??
+    outOfRange("fetchOffset", fetchOffset, 0, OFFSET_MAX) ??
+    outOfRange("maxBytes", maxBytes, 1, INT32_MAX)
+  );
+}
+
+export function badPositions(positions: unknown): MillraceError | undefined {
+  if (!Array.isArray(positions)) return badArgument("partitions", positions, "an array of FetchPosition");
+  return outOfRange("partitions", positions.length, 1, FETCH_PARTITIONS_MAX) ?? firstOf(positions, badPosition);
+}
+
+export function badTopics(topics: unknown): MillraceError | undefined {
+  return Array.isArray(topics) ? firstOf(topics, badTopic) : badArgument("topics", topics, "an array of topic names");
+}
+
+function firstOf(
+  all: readonly unknown[],
+  bad: (each: unknown) => MillraceError | undefined,
+): MillraceError | undefined {
+  for (const each of all) {
+    const error = bad(each);
+    if (error !== undefined) return error;
+  }
+  return undefined;
+}
+
+const REQUEST = ["timeoutMs"];
+const WAIT = [...REQUEST, "maxWaitMs", "minBytes", "signal"];
+const KNOWN = {
+  request: new Set(REQUEST),
+  produce: new Set([...REQUEST, "ack", "expectedOffset"]),
+  fetch: new Set(WAIT),
+  fetchMany: new Set([...WAIT, "minRecords", "replicaId"]),
+} as const;
+
+/** Options of a request: their names, and those of them that every request may have. */
+export function badRequest(kind: keyof typeof KNOWN, options: unknown): MillraceError | undefined {
+  const bad = badOptions(options, KNOWN[kind], kind === "request" ? "a request" : kind);
+  if (bad !== undefined) return bad;
+  const { timeoutMs, signal } = options as { timeoutMs?: unknown; signal?: unknown };
+  return badTime("timeoutMs", timeoutMs) ?? badSignal(signal);
+}
+
+const CONNECTION = new Set(["broker", "connectTimeoutMs", "requestTimeoutMs", "time"]);
+
+export function badConnection(options: unknown): MillraceError | undefined {
+  const bad = badOptions(options, CONNECTION, "a connection");
+  if (bad !== undefined) return bad;
+  const { connectTimeoutMs, requestTimeoutMs } = options as { connectTimeoutMs?: unknown; requestTimeoutMs?: unknown };
+  return badTime("connectTimeoutMs", connectTimeoutMs) ?? badTime("requestTimeoutMs", requestTimeoutMs);
+}
+
+const CONSUMER = new Set(["topic", "partition", "from", "epoch", "maxWaitMs", "minBytes", "maxBytes", "maxBytesLimit"]);
+
+/** What a reader may be told, but for its bounds of bytes and its start. */
+export function badConsumer(options: unknown): MillraceError | undefined {
+  const bad = badOptions(options, CONSUMER, "a consumer");
+  if (bad !== undefined) return bad;
+  const { topic, partition, epoch = -1, maxWaitMs = 0, minBytes = 0 } = options as Record<string, unknown>;
+  return (
+    badPartition(topic, partition) ??
+    outOfRange("epoch", epoch, -1, INT32_MAX) ??
+    badWait(INT32_MAX, maxWaitMs, minBytes)
+  );
 }

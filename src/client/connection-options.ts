@@ -1,6 +1,6 @@
 // What a connection and its requests may be told.
 
-import type { AckPolicy } from "../model/ack-policy.js";
+import type { AckName, AckPolicy } from "../model/ack-policy.js";
 import type { MultiFetchPosition } from "../protocol/fetch-multi.js";
 import type { RequestTime } from "./request-queue.js";
 
@@ -21,14 +21,22 @@ export interface RequestOptions {
 }
 
 export interface ProduceOptions extends RequestOptions {
-  /** When the answer comes. Default `AckPolicy.FORCED`: when the batch is on the disk. */
-  readonly ack?: Exclude<AckPolicy, typeof AckPolicy.NONE>;
+  /**
+   * When the answer comes. `forced` (default): when the batch is on the disk, whatever happens to the power then. `written`: when it
+   * is in the hands of the broker's operating system. The members of `AckPolicy` say the same.
+   */
+  readonly ack?: Exclude<AckName, "none"> | Exclude<AckPolicy, typeof AckPolicy.NONE>;
   /**
    * The offset that the first record must get: if the log ends elsewhere, nothing is written, and it rejects with
    * OFFSET_MISMATCH. So a batch whose answer was lost is repeated without being there twice, and two writers of one stream
    * find out that they met. Default: any.
    */
   readonly expectedOffset?: number;
+}
+
+/** For a batch that nobody answers: not when it was written, and not when it was refused. */
+export interface UnacknowledgedOptions extends Omit<ProduceOptions, "ack"> {
+  readonly ack: "none" | typeof AckPolicy.NONE;
 }
 
 /**

@@ -3,9 +3,10 @@
 
 import { performance } from "node:perf_hooks";
 import { AckPolicy } from "../model/ack-policy.js";
+import { badArgument } from "../model/arguments.js";
 import { systemTimers } from "../model/clock.js";
 import { MillraceError } from "../model/errors.js";
-import { CLIENT_ANSWER_BYTES_MAX, FETCH_PARTITIONS_MAX, OFFSET_MAX } from "../model/limits.js";
+import { CLIENT_ANSWER_BYTES_MAX, OFFSET_MAX } from "../model/limits.js";
 import { ApiKey, OLDEST_VERSIONS, RequestKind, type VersionRange } from "../protocol/api-keys.js";
 import {
   FETCH_RESPONSE_HEAD_BYTES,
@@ -28,12 +29,21 @@ import {
   type ProduceResult,
   produceRequestBytes,
   produceV2RequestBytes,
-  writeProduceRequest,
-  writeProduceV2Request,
 } from "../protocol/produce.js";
 import { DEFAULT_BROKER, parseBrokerAddress } from "./address.js";
 import { Channel } from "./channel.js";
-import { badPartition, badWait, INT32_MAX, outOfRange } from "./checks.js";
+import {
+  badConnection,
+  badPartition,
+  badPositions,
+  badRegion,
+  badRequest,
+  badTopics,
+  badWait,
+  checkedAck,
+  INT32_MAX,
+  outOfRange,
+} from "./checks.js";
 import type {
   ConnectionOptions,
   FetchManyOptions,
@@ -41,9 +51,11 @@ import type {
   ListedPlace,
   ProduceOptions,
   RequestOptions,
+  UnacknowledgedOptions,
   WaitOptions,
 } from "./connection-options.js";
 import { unknownPartition } from "./errors.js";
+import { writeProduce } from "./produce-request.js";
 import type { RecordRegion } from "./record-region.js";
 import type { FetchAnswer, MultiFetchAnswer, RequestTime } from "./request-queue.js";
 
@@ -67,6 +79,8 @@ export class Connection {
 
   /** Connects and asks the broker once what it speaks. Rejects with CONNECTION_FAILED, or as the broker refuses. */
   static async connect(options: ConnectionOptions = {}): Promise<Connection> {
+    const bad = badConnection(options);
+    if (bad !== undefined) throw bad;
     const time = options.time ?? systemTime;
     const channel = new Channel(parseBrokerAddress(options.broker ?? DEFAULT_BROKER), time);
     const timeoutMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
@@ -128,36 +142,44 @@ export class Connection {
    * last, and a crash may keep some of them and not others as long as the batch is not acknowledged as FORCED.
    *
    * `region` may be changed as soon as this returns. Rejects as the broker refuses, with REQUEST_TIMEOUT or CONNECTION_LOST;
-   * with UNSUPPORTED_VERSION when `expectedOffset` is given and the broker is too old to heed it.
+   * with UNSUPPORTED_VERSION when `expectedOffset` is given and the broker is too old to heed it. With the ack `none` it resolves
+   * at once, with nothing: there will be no answer.
    */
+  produce(topic: string, partition: number, region: RecordRegion, options?: ProduceOptions): Promise<ProduceResult>;
+  produce(topic: string, partition: number, region: RecordRegion, options: UnacknowledgedOptions): Promise<undefined>;
   produce(
     topic: string,
     partition: number,
     region: RecordRegion,
-    options: ProduceOptions = {},
-  ): Promise<ProduceResult> {
-    const { expectedOffset } = options;
-    const bad = this.badProduce(topic, partition, region, expectedOffset) ?? this.badExpected(expectedOffset);
-    if (bad !== undefined) return Promise.reject(bad);
-    const ack = options.ack ?? AckPolicy.FORCED;
+    options: ProduceOptions | UnacknowledgedOptions = {},
+  ): Promise<ProduceResult | undefined> {
+    const badOptions = badRequest("produce", options);
+    if (badOptions !== undefined) return Promise.reject(badOptions);
+    const { ack: asked = AckPolicy.FORCED, expectedOffset } = options;
+    const ack = checkedAck(asked);
+    const bad =
+      this.badProduce(topic, partition, region, expectedOffset) ??
+      this.badExpected(expectedOffset) ??
+      (typeof ack === "number" ? undefined : ack);
+    if (typeof ack !== "number" || bad !== undefined) return Promise.reject(bad);
+    const target = { topic, partition, ack, expectedOffset };
+    const write = (correlationId: number): void => writeProduce(this.channel.outbox, correlationId, target, region);
+    if (ack === AckPolicy.NONE) return this.sendOnly(write);
     return this.channel.request(
       expectedOffset === undefined ? RequestKind.PRODUCE_V1 : RequestKind.PRODUCE_V2,
       () => `PRODUCE to ${topic}-${partition}`,
       PRODUCE_RESPONSE_BYTES - LENGTH_BYTES,
       options.timeoutMs ?? this.requestTimeoutMs,
-      (correlationId) => {
-        if (expectedOffset === undefined) this.writeProduce(correlationId, topic, partition, ack, region);
-        else this.writeProduceAt(correlationId, topic, partition, ack, expectedOffset, region);
-      },
+      write,
     );
   }
 
   /** Sends a batch that nobody answers (`AckPolicy.NONE`): not when it was written, and not when it was refused. */
   post(topic: string, partition: number, region: RecordRegion): void {
-    const bad = this.badProduce(topic, partition, region) ?? this.channel.refusal();
+    const bad = this.badProduce(topic, partition, region);
     if (bad !== undefined) throw bad;
-    this.writeProduce(this.channel.nextCorrelationId(), topic, partition, AckPolicy.NONE, region);
-    this.channel.outbox.filled();
+    const target = { topic, partition, ack: AckPolicy.NONE, expectedOffset: undefined };
+    this.channel.post((correlationId) => writeProduce(this.channel.outbox, correlationId, target, region));
   }
 
   /**
@@ -172,6 +194,8 @@ export class Connection {
     maxBytes: number,
     options: WaitOptions = {},
   ): Promise<FetchAnswer> {
+    const badOptions = badRequest("fetch", options);
+    if (badOptions !== undefined) return Promise.reject(badOptions);
     const { maxWaitMs = 0, minBytes = 1, signal } = options;
     const bad =
       badPartition(topic, partition) ??
@@ -212,15 +236,16 @@ export class Connection {
     maxBytes: number,
     options: FetchManyOptions = {},
   ): Promise<MultiFetchAnswer[]> {
+    const badOptions = badRequest("fetchMany", options);
+    if (badOptions !== undefined) throw badOptions;
     const { maxWaitMs = 0, minBytes = 1, minRecords = 1, replicaId = CONSUMER, signal } = options;
     const bad =
       this.badVersion(ApiKey.FETCH, 3, "FETCH of several partitions") ??
-      outOfRange("partitions", partitions.length, 1, FETCH_PARTITIONS_MAX) ??
+      badPositions(partitions) ??
       outOfRange("maxBytes", maxBytes, 1, INT32_MAX) ??
       outOfRange("minRecords", minRecords, 0, INT32_MAX) ??
       outOfRange("replicaId", replicaId, CONSUMER, INT32_MAX) ??
-      badWait(maxBytes, maxWaitMs, minBytes) ??
-      firstOf(partitions, badPosition);
+      badWait(maxBytes, maxWaitMs, minBytes);
     if (bad !== undefined) throw bad;
     const request = { replicaId, maxWaitMillis: maxWaitMs, minBytes, minRecords, maxBytes, partitions };
     const answers = await this.channel.request(
@@ -250,7 +275,7 @@ export class Connection {
     at: number | ListedPlace,
     options: RequestOptions = {},
   ): Promise<ListOffsetsResult> {
-    const bad = badPartition(topic, partition);
+    const bad = badPartition(topic, partition) ?? badPlace(at) ?? badRequest("request", options);
     if (bad !== undefined) throw bad;
     if (typeof at !== "number" && !this.supports(ApiKey.LIST_OFFSETS, 1)) {
       const [metadata] = await this.metadata([topic], options);
@@ -274,7 +299,7 @@ export class Connection {
 
   /** Topics and their partitions, sorted; all of them when none is named. Rejects with UNKNOWN_TOPIC_OR_PARTITION. */
   metadata(topics: readonly string[] = [], options: RequestOptions = {}): Promise<TopicMetadata[]> {
-    const bad = firstOf(topics, (topic) => badPartition(topic, 0));
+    const bad = badTopics(topics) ?? badRequest("request", options);
     if (bad !== undefined) return Promise.reject(bad);
     const version = this.supports(ApiKey.METADATA, 2) ? 2 : 1;
     return this.channel.request(
@@ -340,61 +365,32 @@ export class Connection {
   private badProduce(
     topic: string,
     partition: number,
-    { records, bytes }: RecordRegion,
+    region: RecordRegion,
     expectedOffset?: number,
   ): MillraceError | undefined {
-    const bad = badPartition(topic, partition) ?? outOfRange("records", records, 1, INT32_MAX);
+    const bad = badPartition(topic, partition) ?? badRegion(region);
     if (bad !== undefined) return bad;
     const bytesOf = expectedOffset === undefined ? produceRequestBytes : produceV2RequestBytes;
-    const frameBytes = bytesOf(topic, bytes.length) - LENGTH_BYTES;
+    const frameBytes = bytesOf(topic, region.bytes.length) - LENGTH_BYTES;
     if (frameBytes <= this.maxFrameBytes) return undefined;
     const text = `a batch of ${frameBytes} bytes does not fit the ${this.maxFrameBytes} bytes of a request to ${this.address}`;
     return new MillraceError("BAD_ARGUMENT", text);
   }
 
-  private writeProduce(
-    correlationId: number,
-    topic: string,
-    partition: number,
-    ack: AckPolicy,
-    region: RecordRegion,
-  ): void {
-    const { outbox } = this.channel;
-    const { bytes, records } = region;
-    const at = outbox.reserve(produceRequestBytes(topic, bytes.length));
-    const to = writeProduceRequest(outbox.view, at, correlationId, topic, partition, ack, records, bytes.length);
-    outbox.bytes.set(bytes, to);
-  }
-
-  private writeProduceAt(
-    correlationId: number,
-    topic: string,
-    partition: number,
-    ack: AckPolicy,
-    expected: number,
-    { bytes, records }: RecordRegion,
-  ): void {
-    const { outbox } = this.channel;
-    const { length } = bytes;
-    const at = outbox.reserve(produceV2RequestBytes(topic, length));
-    const to = writeProduceV2Request(outbox.view, at, correlationId, topic, partition, ack, expected, records, length);
-    outbox.bytes.set(bytes, to);
+  private sendOnly(write: (correlationId: number) => void): Promise<undefined> {
+    try {
+      this.channel.post(write);
+      return Promise.resolve(undefined);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 }
 
-function firstOf<T>(all: readonly T[], bad: (each: T) => MillraceError | undefined): MillraceError | undefined {
-  for (const each of all) {
-    const error = bad(each);
-    if (error !== undefined) return error;
-  }
-  return undefined;
+function badPlace(at: unknown): MillraceError | undefined {
+  if (typeof at === "number" || at === "earliest" || at === "latest") return undefined;
+  return badArgument("at", at, `"earliest", "latest" or milliseconds since 1970`);
 }
-
-const badPosition = ({ topic, partition, epoch, fetchOffset, maxBytes }: FetchPosition): MillraceError | undefined =>
-  badPartition(topic, partition) ??
-  outOfRange("epoch", epoch, -1, INT32_MAX) ??
-  outOfRange("fetchOffset", fetchOffset, 0, OFFSET_MAX) ??
-  outOfRange("maxBytes", maxBytes, 1, INT32_MAX);
 
 /** For messages: not a thousand of them. */
 function partitionsText(partitions: readonly FetchPosition[]): string {

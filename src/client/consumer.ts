@@ -1,11 +1,13 @@
 // Reads one partition from a position of its own. The broker knows nothing of it: the position goes with each request.
 
+import { badArgument } from "../model/arguments.js";
 import { MillraceError } from "../model/errors.js";
 import type { Offset, PartitionId } from "../model/ids.js";
 import type { RecordFormat } from "../model/record-format.js";
 import { UNKNOWN } from "../protocol/fetch-multi.js";
 import type { PartitionMetadata } from "../protocol/metadata.js";
-import type { Connection } from "./connection.js";
+import { badConsumer, badRequest, INT32_MAX, outOfRange } from "./checks.js";
+import { Connection } from "./connection.js";
 import type { WaitOptions } from "./connection-options.js";
 import { unknownPartition } from "./errors.js";
 import { fetchRound } from "./fetch-round.js";
@@ -44,6 +46,9 @@ export class Consumer {
 
   /** Asks the broker for the topic's record format and, when it is not given, the position to begin at. */
   static async open(connection: Connection, options: ConsumerOptions): Promise<Consumer> {
+    if (!(connection instanceof Connection)) throw badArgument("connection", connection, "a Connection");
+    const bad = badConsumer(options);
+    if (bad !== undefined) throw bad;
     const [topic] = await connection.metadata([options.topic]);
     const partition = topic?.partitions.find((candidate) => candidate.partition === options.partition);
     if (topic === undefined || partition === undefined) throw unknownPartition(options.topic, options.partition);
@@ -96,6 +101,8 @@ export class Consumer {
 
   /** Reads on from another offset, also from one that was read before; `epoch` as in {@link ConsumerOptions}. */
   seek(position: Offset | number, epoch: number = UNKNOWN): void {
+    const bad = outOfRange("epoch", epoch, UNKNOWN, INT32_MAX);
+    if (bad !== undefined) throw bad;
     this.reading.moveTo(checkedOffset(position), epoch);
   }
 
@@ -107,6 +114,8 @@ export class Consumer {
    * REQUEST_TIMEOUT or CONNECTION_LOST. The position stays where it was, so a poll may be repeated.
    */
   async poll(options: WaitOptions = {}): Promise<RecordBatch> {
+    const bad = badRequest("fetch", options);
+    if (bad !== undefined) throw bad;
     if (this.polling) throw new MillraceError("BAD_ARGUMENT", "poll was called while another poll is waiting");
     this.polling = true;
     const { maxWaitMs, minBytes } = this.options;

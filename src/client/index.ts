@@ -19,7 +19,7 @@
  * @packageDocumentation
  */
 
-export { AckPolicy } from "../model/ack-policy.js";
+export { type AckName, AckPolicy } from "../model/ack-policy.js";
 export type { ErrorName } from "../model/error-codes.js";
 export { MillraceError, type MillraceErrorCode } from "../model/errors.js";
 export { type Offset, offset, type PartitionId, partitionId } from "../model/ids.js";
@@ -37,6 +37,7 @@ export type {
   ListedPlace,
   ProduceOptions,
   RequestOptions,
+  UnacknowledgedOptions,
   WaitOptions,
 } from "./connection-options.js";
 export { Consumer, type ConsumerOptions } from "./consumer.js";

@@ -1,19 +1,28 @@
 // Which partition a record goes to. The key stays in the client: only the number it leads to goes on the wire.
 
+import { badArgument } from "../model/arguments.js";
 import { type PartitionId, partitionId } from "../model/ids.js";
+import { INT32_MAX, outOfRange } from "./checks.js";
 
 const FNV_OFFSET_BASIS = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
 /** FNV-1a, 32 bit, unsigned. */
 export function fnv1a(bytes: Uint8Array): number {
+  if (!(bytes instanceof Uint8Array)) throw badArgument("bytes", bytes, "a Uint8Array");
   let hash = FNV_OFFSET_BASIS;
   for (let i = 0; i < bytes.length; i++) hash = Math.imul(hash ^ bytes[i], FNV_PRIME);
   return hash >>> 0;
 }
 
+function checkCount(partitions: number): void {
+  const bad = outOfRange("partitions", partitions, 1, INT32_MAX);
+  if (bad !== undefined) throw bad;
+}
+
 /** The partition of a key among `partitions`; text is taken as UTF-8. Every client in every language computes the same. */
 export function partitionOfKey(key: Uint8Array | string, partitions: number): PartitionId {
+  checkCount(partitions);
   return partitionId(fnv1a(typeof key === "string" ? Buffer.from(key) : key) % partitions);
 }
 
@@ -24,7 +33,9 @@ export function partitionOfKey(key: Uint8Array | string, partitions: number): Pa
 export class RoundRobin {
   private next = 0;
 
-  constructor(private readonly partitions: number) {}
+  constructor(private readonly partitions: number) {
+    checkCount(partitions);
+  }
 
   /** The partition of the batch that is being filled. */
   get current(): PartitionId {

@@ -8,6 +8,7 @@ import type { RecordFormat } from "../model/record-format.js";
 import { UNKNOWN } from "../protocol/fetch-multi.js";
 import type { PartitionMetadata } from "../protocol/metadata.js";
 import { Found, RecordCursor } from "../protocol/records.js";
+import { INT32_MAX, outOfRange } from "./checks.js";
 import { CorruptRecordError, RecordExceedsMaxBytesError } from "./errors.js";
 import { RecordBatch } from "./record-batch.js";
 
@@ -56,12 +57,12 @@ export class ReadPosition {
       throw new MillraceError("STORAGE_FAILURE", text);
     }
     this.maxBytes = bounds.maxBytes ?? MAX_BYTES;
-    if (!Number.isInteger(this.maxBytes) || this.maxBytes < CLIENT_FETCH_BYTES_MIN) {
-      const text = `maxBytes is ${bounds.maxBytes}: expected a whole number of at least ${CLIENT_FETCH_BYTES_MIN}`;
-      throw new MillraceError("BAD_ARGUMENT", text);
-    }
-    this.partition = partitionId(metadata.partition);
     this.limit = bounds.maxBytesLimit ?? this.maxBytes;
+    const bad =
+      outOfRange("maxBytes", this.maxBytes, CLIENT_FETCH_BYTES_MIN, INT32_MAX) ??
+      outOfRange("maxBytesLimit", this.limit, this.maxBytes, INT32_MAX);
+    if (bad !== undefined) throw bad;
+    this.partition = partitionId(metadata.partition);
     this.wantedBytes = this.maxBytes;
     this.cursor = new RecordCursor(format);
     this.end = metadata.highWatermark;

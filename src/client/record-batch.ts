@@ -1,5 +1,6 @@
 // Whole records that one fetch brought, verified. They are views into the bytes that came: nothing is copied for each.
 
+import { badArgument } from "../model/arguments.js";
 import { type Offset, offset, type PartitionId } from "../model/ids.js";
 
 export class RecordBatch implements Iterable<Uint8Array> {
@@ -31,8 +32,11 @@ export class RecordBatch implements Iterable<Uint8Array> {
     return Math.max(0, this.highWatermark - this.nextOffset);
   }
 
-  /** The payload of the record at `index`, whose offset is `baseOffset + index`. A view: copy it to keep it without the rest. */
+  /** The payload of the record at `index`, whose offset is `baseOffset + index`. A view: copy it to keep it without the rest. Throws BAD_ARGUMENT. */
   at(index: number): Uint8Array {
+    if (!(index >= 0 && index < this.length && Number.isInteger(index))) {
+      throw badArgument("index", index, `a whole number below ${this.length}`);
+    }
     return this.bytes.subarray(this.ranges[2 * index], this.ranges[2 * index + 1]);
   }
 

@@ -1,6 +1,7 @@
 // Records as PRODUCE carries them: count × (int32 size | payload). Built by appending, so that a batch exists only once
 // before it is copied into the request.
 
+import { badArgument, shown } from "../model/arguments.js";
 import { MillraceError } from "../model/errors.js";
 
 /** Records ready to be sent. */
@@ -15,9 +16,14 @@ const LOOP_BYTES_MAX = 48;
 
 /** A region of these records; text becomes UTF-8. Throws BAD_ARGUMENT for none, or for an empty one: there are no empty records. */
 export function recordRegion(records: Iterable<Uint8Array | string>): RecordRegion {
+  // Both can be iterated, and would make a record of each letter or byte.
+  if (typeof records === "string" || records instanceof Uint8Array || !isIterable(records)) {
+    throw badArgument("records", records, "an array of Uint8Array or text");
+  }
   const builder = new RegionBuilder();
   for (const record of records) {
     const bytes = typeof record === "string" ? Buffer.from(record) : record;
+    if (!(bytes instanceof Uint8Array)) throw badArgument(`record ${builder.records}`, record, "a Uint8Array or text");
     if (bytes.length === 0) {
       throw new MillraceError("BAD_ARGUMENT", `record ${builder.records} is empty: a record has at least one byte`);
     }
@@ -26,6 +32,9 @@ export function recordRegion(records: Iterable<Uint8Array | string>): RecordRegi
   if (builder.records === 0) throw new MillraceError("BAD_ARGUMENT", "a batch has at least one record");
   return builder;
 }
+
+const isIterable = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && typeof (value as Iterable<unknown>)[Symbol.iterator] === "function";
 
 export class RegionBuilder implements RecordRegion {
   private buffer: Uint8Array;
@@ -54,9 +63,12 @@ export class RegionBuilder implements RecordRegion {
     return SIZE_BYTES + payloadBytes;
   }
 
-  /** Appends the record `[from, end)` of `source`, which is not empty. */
+  /** Appends the record `[from, end)` of `source`. Throws BAD_ARGUMENT when that is empty or not inside of it. */
   append(source: Uint8Array, from: number, end: number): void {
     const size = end - from;
+    if (!(size > 0 && from >= 0 && source instanceof Uint8Array && end <= source.length)) {
+      throw badArgument("record", source, `at least one byte, from ${shown(from)} to ${shown(end)} of a Uint8Array`);
+    }
     let to = this.end;
     if (to + SIZE_BYTES + size > this.buffer.length) this.grow(to + SIZE_BYTES + size);
     const buffer = this.buffer;

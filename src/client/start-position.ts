@@ -1,5 +1,6 @@
 // Where a reader begins, and under which epoch it got that place.
 
+import { shown } from "../model/arguments.js";
 import { MillraceError } from "../model/errors.js";
 import { type Offset, offset } from "../model/ids.js";
 import { OFFSET_MAX } from "../model/limits.js";
@@ -42,5 +43,8 @@ export function checkedOffset(value: unknown): Offset {
   if (Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= OFFSET_MAX) {
     return offset(value as number);
   }
-  throw new MillraceError("BAD_ARGUMENT", `"${value}" is no position: expected earliest, latest, an offset or a Date`);
+  throw new MillraceError(
+    "BAD_ARGUMENT",
+    `${shown(value)} is no position: expected earliest, latest, an offset or a Date`,
+  );
 }

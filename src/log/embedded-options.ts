@@ -1,6 +1,8 @@
 // What the embedded log may be told, its defaults and their checks. The broker's settings are in ops/; these are for programs
 // that open a partition themselves, and an error says what was expected.
 
+import type { AckName, AckPolicy } from "../model/ack-policy.js";
+import { badArgument, badOptions, badSignal, shown } from "../model/arguments.js";
 import { MillraceError } from "../model/errors.js";
 import { OFFSET_MAX, SEGMENT_BYTES_MAX } from "../model/limits.js";
 import { RECORD_FORMATS, type RecordFormat } from "../model/record-format.js";
@@ -44,9 +46,10 @@ export interface LogOptions {
 export interface AppendOptions {
   /**
    * When the promise resolves. `forced` (default): when the records are on the disk, whatever happens to the power then.
-   * `written`: when they are in the operating system's hands: they survive this process, not a loss of power.
+   * `written`: when they are in the operating system's hands: they survive this process, not a loss of power. The members of
+   * `AckPolicy` say the same.
    */
-  readonly ack?: "forced" | "written";
+  readonly ack?: Exclude<AckName, "none"> | Exclude<AckPolicy, typeof AckPolicy.NONE>;
   /**
    * The offset that the first record must get. When the log does not end there, nothing is written and the promise rejects
    * with OFFSET_MISMATCH: so a single writer repeats an append whose outcome it does not know, and writes it once.
@@ -114,13 +117,6 @@ const RULES: { readonly [Key in keyof Required<LogOptions>]: readonly [check: Ch
   onEvent: [(value) => typeof value === "function", "a function"],
 };
 
-/** For errors: what somebody passed, short. */
-export function shown(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value);
-  if (typeof value === "object" && value !== null) return value.constructor?.name ?? "an object";
-  return typeof value === "function" ? "a function" : String(value);
-}
-
 /** Throws BAD_ARGUMENT with the option's name, what it got and what it takes. A value of `undefined` is a default. */
 export function checkOptions(options: LogOptions): CheckedLogOptions {
   if (typeof options !== "object" || options === null) {
@@ -136,6 +132,32 @@ export function checkOptions(options: LogOptions): CheckedLogOptions {
     if (!check(value)) throw new MillraceError("BAD_ARGUMENT", `${key}: got ${shown(value)}, expected ${expected}`);
   }
   return { ...DEFAULTS, ...(Object.fromEntries(given) as LogOptions) };
+}
+
+const APPEND = new Set(["ack", "expectedOffset"]);
+const READ = new Set(["maxBytes", "maxWaitMs", "minBytes", "minRecords", "signal"]);
+const ITERATE = new Set(["from", "follow", "signal"]);
+
+/** Throws BAD_ARGUMENT. */
+export function checkAppend(options: AppendOptions): void {
+  throwIf(badOptions(options, APPEND, "append"));
+}
+
+/** Throws BAD_ARGUMENT. */
+export function checkRead(options: ReadOptions): void {
+  throwIf(badOptions(options, READ, "read") ?? badSignal(options.signal));
+}
+
+/** Throws BAD_ARGUMENT. */
+export function checkIterate(options: IterateOptions): void {
+  throwIf(badOptions(options, ITERATE, "iterate") ?? badSignal(options.signal));
+  const { from, follow = false } = options;
+  if (from !== undefined) checkOffset("from", from);
+  if (typeof follow !== "boolean") throw badArgument("follow", follow, "true or false");
+}
+
+function throwIf(bad: MillraceError | undefined): void {
+  if (bad !== undefined) throw bad;
 }
 
 /** Throws BAD_ARGUMENT. */

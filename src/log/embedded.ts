@@ -2,7 +2,8 @@
 // public face; what it may be told is in embedded-options.ts. It must not know the protocol or a client.
 
 import { resolve } from "node:path";
-import { AckPolicy } from "../model/ack-policy.js";
+import { AckPolicy, ackPolicyOf } from "../model/ack-policy.js";
+import { badArgument, shown } from "../model/arguments.js";
 import { systemClock, systemTimers } from "../model/clock.js";
 import { ErrorCodes } from "../model/error-codes.js";
 import { MillraceError } from "../model/errors.js";
@@ -29,13 +30,15 @@ import type { RecoveryReport } from "../storage/recovery-report.js";
 import { AppendQueue, outcomeError } from "./append-queue.js";
 import {
   type AppendOptions,
+  checkAppend,
+  checkIterate,
   checkNumber,
   checkOffset,
   checkOptions,
+  checkRead,
   type IterateOptions,
   type LogOptions,
   type ReadOptions,
-  shown,
 } from "./embedded-options.js";
 import { LogReader, type ReadResult } from "./log-reader.js";
 import { PartitionWriter } from "./partition-writer.js";
@@ -179,14 +182,13 @@ export class Log implements AsyncDisposable {
    */
   appendBatch(records: readonly Uint8Array[], options: AppendOptions = {}): Promise<Offset> {
     try {
+      checkAppend(options);
       const { ack = "forced", expectedOffset } = options;
-      if (ack !== "forced" && ack !== "written") {
-        throw new MillraceError("BAD_ARGUMENT", `ack: got ${shown(ack)}, expected "forced" or "written"`);
-      }
+      const policy = ackPolicyOf(ack);
+      if (policy === undefined || policy === AckPolicy.NONE) throw badArgument("ack", ack, `"forced" or "written"`);
       if (expectedOffset !== undefined) checkOffset("expectedOffset", expectedOffset);
       const bytes = this.#regionBytes(records);
       if (this.#closing !== undefined) throw this.#closed();
-      const policy = ack === "forced" ? AckPolicy.FORCED : AckPolicy.WRITTEN;
       return this.#queue.append(records, bytes, policy, expectedOffset ?? -1);
     } catch (error) {
       // Not an async function: that would be a second promise for each append.
@@ -208,6 +210,7 @@ export class Log implements AsyncDisposable {
    * closed while it waits)
    */
   async read(from: number, options: ReadOptions = {}): Promise<LogRead> {
+    checkRead(options);
     const { maxBytes = EMBEDDED_READ_BYTES, maxWaitMs = 0, minBytes = 1, minRecords = 1, signal } = options;
     checkOffset("from", from);
     checkNumber("maxBytes", maxBytes, 1);
@@ -247,6 +250,7 @@ export class Log implements AsyncDisposable {
    * ```
    */
   async *iterate(options: IterateOptions = {}): AsyncGenerator<LogRecord, void, undefined> {
+    checkIterate(options);
     const { follow = false, signal } = options;
     let next: number = options.from ?? this.logStartOffset;
     const end = follow ? Number.POSITIVE_INFINITY : this.highWatermark;

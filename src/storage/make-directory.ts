@@ -13,8 +13,13 @@ export async function makeDirectory(dir: string): Promise<void> {
   try {
     await make(path);
   } catch (cause) {
-    if (!isMissing(cause) || dirname(path) === path) throw cause;
-    await makeDirectory(dirname(path));
+    const parent = dirname(path);
+    if (!isMissing(cause) || parent === path) throw cause;
+    // The parent says so: it is not there itself, or it is and takes none.
+    if (await isDirectory(parent)) {
+      throw new Error(`${parent} is there, and takes no new directory (mkdir ${path})`, { cause });
+    }
+    await makeDirectory(parent);
     await make(path);
   }
   await native.syncDirectory(dirname(path));
