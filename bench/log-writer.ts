@@ -41,6 +41,7 @@ class NullLog {
   logStartOffset = offset(0);
   logEndOffset = offset(0);
   durableOffset = offset(0);
+  activeBaseOffset = offset(0);
   segmentBytes = 1 << 30;
   poisoned: Error | undefined = undefined;
   needsUpkeep = false;

@@ -21,6 +21,8 @@ export interface AppendTarget {
   readonly logStartOffset: Offset;
   readonly logEndOffset: Offset;
   readonly durableOffset: Offset;
+  /** Where the active segment begins. */
+  readonly activeBaseOffset: Offset;
   /** What an empty segment holds, as stored. */
   readonly segmentBytes: number;
   readonly poisoned: Error | undefined;

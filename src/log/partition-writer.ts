@@ -320,10 +320,19 @@ export class PartitionWriter<Log extends AppendTarget = AppendTarget> implements
   #needRoom(stored: number): void {
     if (stored > this.log.segmentBytes) {
       // A worker will read it while turns go on.
-      this.stage();
+      this.#stageWithin();
       if (this.#mailbox.size === 0) return;
     }
     this.#room.begin(stored);
+  }
+
+  /** Copies in the middle of a run: what is refused in it, now or before, is followed by nothing until the run's end. */
+  #stageWithin(): void {
+    const { size } = this.#mailbox;
+    const before = this.#overloaded;
+    this.#overloaded = true;
+    this.#mailbox.stage(ErrorCodes.OVERLOADED);
+    if (this.#mailbox.size === size) this.#overloaded = before;
   }
 
   /** The oldest batch was larger than a segment and has been written, or has not. Nobody cares once all were told. */

@@ -6,6 +6,8 @@ import type { Timers } from "../model/clock.js";
 import { UPKEEP_INTERVAL_MS, UPKEEP_QUIET_TICKS } from "../model/limits.js";
 
 export interface UpkeepTarget {
+  /** Moves with every roll. */
+  readonly activeBaseOffset: number;
   upkeep(): Promise<void>;
 }
 
@@ -41,7 +43,7 @@ export class Upkeep {
 
   /** Something was written. */
   touched(): void {
-    if (this.#quietTicks > UPKEEP_QUIET_TICKS) {
+    if (this.#quietTicks >= UPKEEP_QUIET_TICKS) {
       this.#cancel?.();
       this.#cancel = undefined;
     }
@@ -58,8 +60,9 @@ export class Upkeep {
     }
     this.#cancel?.();
     this.#cancel = undefined;
+    const { activeBaseOffset } = this.#target;
     this.#running = this.#target.upkeep().then(
-      () => this.#done(),
+      () => this.#done(this.#target.activeBaseOffset !== activeBaseOffset),
       (cause: unknown) => {
         this.#running = undefined;
         this.#on.failed(cause);
@@ -79,10 +82,11 @@ export class Upkeep {
     await this.#running;
   }
 
-  #done(): void {
+  #done(rolled: boolean): void {
     this.#running = undefined;
-    this.#quietTicks++;
-    const quiet = this.#quietTicks > UPKEEP_QUIET_TICKS;
+    // What was rolled is to be forced and sealed in a while, however quiet it is otherwise.
+    this.#quietTicks = rolled ? 0 : this.#quietTicks + 1;
+    const quiet = this.#quietTicks >= UPKEEP_QUIET_TICKS;
     if (!this.#stopped) {
       if (!quiet) this.#arm(UPKEEP_INTERVAL_MS);
       else if (this.#rollMs > 0) this.#arm(this.#rollMs);

@@ -33,6 +33,11 @@ export const STAGING_POOL_BYTES = 8 * 1024 * 1024;
 
 /** How often a partition that is written to is looked after (roll by time, populate window, checkpoint). */
 export const UPKEEP_INTERVAL_MS = 200;
+/**
+ * How often it is still looked after when nothing is written any more and no segment was rolled: until its window is closed,
+ * and one tick longer than SEAL_AFTER_MS, so that what was rolled before is sealed.
+ */
+export const UPKEEP_QUIET_TICKS = 11;
 
 /** Names in one METADATA request. Each becomes a string on the event loop: 10 000 cost about a millisecond, 8 MiB of them 300. */
 export const METADATA_TOPICS_MAX = 10_000;
@@ -132,8 +137,6 @@ export const OPS_REQUEST_MS = 5_000;
 
 /** Connections of the side port. It is for a few probes and a person; more would take descriptors from the log. */
 export const OPS_CONNECTIONS_MAX = 64;
-/** How often it is still looked after when nothing is written any more: two seconds, until its window is closed. */
-export const UPKEEP_QUIET_TICKS = 10;
 
 /** Bytes that a client receives with one system call. Larger made no difference for 1 MiB answers, smaller made more calls. */
 export const CLIENT_READ_BYTES = 256 * 1024;

@@ -6,7 +6,7 @@ import { PartitionWriter, type WriterPolicy } from "../../src/log/partition-writ
 import { Scheduler } from "../../src/log/scheduler.js";
 import { AckPolicy } from "../../src/model/ack-policy.js";
 import { ErrorCodes } from "../../src/model/error-codes.js";
-import { UPKEEP_INTERVAL_MS, UPKEEP_QUIET_TICKS } from "../../src/model/limits.js";
+import { SEAL_AFTER_MS, UPKEEP_INTERVAL_MS, UPKEEP_QUIET_TICKS } from "../../src/model/limits.js";
 import { Answers } from "./support/answers.js";
 import { FakeLog, FakeTurn, settle } from "./support/fake-log.js";
 import { FakeTimers } from "./support/fake-timers.js";
@@ -254,6 +254,31 @@ describe("a batch larger than a segment", () => {
     expect(scheduler.queuedBytes).toBe(0);
   });
 
+  it("lets nothing that comes in the same run pass what was refused in it", () => {
+    const { log, scheduler, writer, answers, offer } = setUp({ mailboxBytes: 500 }, new FakeLog(200));
+    const other = new PartitionWriter(
+      new FakeLog(10_000),
+      scheduler,
+      { visibility: "written", mailboxBytes: 500 },
+      new FakeTimers(),
+    );
+    offer(1, ["x".repeat(150), "y".repeat(150)]);
+    offer(2, ["z".repeat(200)]);
+    expect(answers.of(ErrorCodes.OVERLOADED)).toEqual([2]);
+    // Answered in the run, when the worker has its batch already.
+    const bytes = region(["small"]);
+    const appended = (): void => {
+      expect(log.spanning).toBeDefined();
+      offer(3, ["small"]);
+    };
+    other.offer(bytes, 0, bytes.length, 1, AckPolicy.WRITTEN, -1, { appended }, 0);
+    scheduler.run();
+    expect(answers.of(ErrorCodes.OVERLOADED)).toEqual([2, 3]);
+    offer(4, ["small"]);
+    expect(writer.waitingBytes).toBeGreaterThan(300);
+    expect(answers.of(ErrorCodes.OVERLOADED)).toEqual([2, 3]);
+  });
+
   it("is OVERLOADED when there is no memory for it, and the partition goes on", async () => {
     const { log, scheduler, answers, append, writer } = setUp({ mailboxBytes: 1_000_000 }, new FakeLog(200));
     const bytes = region(["x".repeat(120_000)]);
@@ -271,7 +296,7 @@ describe("upkeep", () => {
     const { timers, append } = setUp();
     expect(timers.pending).toBe(0);
     append(0);
-    for (let tick = 0; tick < UPKEEP_QUIET_TICKS + 1; tick++) {
+    for (let tick = 0; tick < UPKEEP_QUIET_TICKS; tick++) {
       expect(timers.pending).toBe(1);
       timers.advance(UPKEEP_INTERVAL_MS);
       await settle();
@@ -291,6 +316,25 @@ describe("upkeep", () => {
     expect(timers.pending).toBe(1);
     timers.advance(UPKEEP_INTERVAL_MS);
     expect(timers.pending).toBe(1);
+  });
+
+  it("goes on after a roll by age for as long as it takes until the old segment is sealed", async () => {
+    const { log, timers, append } = setUp({ segmentRollMs: 60_000 });
+    append(0);
+    const tick = async (ms: number): Promise<void> => {
+      timers.advance(ms);
+      await settle();
+    };
+    for (let i = 0; i < UPKEEP_QUIET_TICKS; i++) await tick(UPKEEP_INTERVAL_MS);
+    log.isOld = true;
+    const before = log.upkeeps;
+    await tick(60_000);
+    expect([log.upkeeps, log.activeBaseOffset]).toEqual([before + 1, 1]);
+    for (let i = 0; i < UPKEEP_QUIET_TICKS; i++) await tick(UPKEEP_INTERVAL_MS);
+    expect(log.upkeeps).toBe(before + 1 + UPKEEP_QUIET_TICKS);
+    expect(UPKEEP_QUIET_TICKS * UPKEEP_INTERVAL_MS).toBeGreaterThan(SEAL_AFTER_MS);
+    await tick(UPKEEP_INTERVAL_MS);
+    expect(log.upkeeps).toBe(before + 1 + UPKEEP_QUIET_TICKS);
   });
 
   it("at once when the storage asks for it, and room is made only when it is done", async () => {

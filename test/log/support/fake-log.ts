@@ -81,6 +81,10 @@ export class FakeLog implements AppendTarget {
   durableOffset = offset(0);
   poisoned: Error | undefined;
   needsUpkeep = false;
+  activeBaseOffset = offset(0);
+  /** The next upkeep finds that the segment is old. */
+  isOld = false;
+  upkeeps = 0;
   closed = false;
   writesFail = false;
   /** Each of these is asked for at most once at a time. */
@@ -167,6 +171,9 @@ export class FakeLog implements AppendTarget {
   upkeep(): Promise<void> {
     this.#mustNot(this.makingRoom || this.spanning || this.upkeeping, "upkeep beside other work");
     this.needsUpkeep = false;
+    this.upkeeps++;
+    if (this.isOld) this.activeBaseOffset = this.logEndOffset;
+    this.isOld = false;
     if (!this.options.slowUpkeep) return Promise.resolve();
     this.upkeeping = new Pending(() => {
       this.upkeeping = undefined;
