@@ -4,10 +4,11 @@
 import { write } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { Failed } from "./failure.js";
 
 /** Where data goes. */
 export interface ByteSink {
-  /** Resolves when all of it is written. Rejects with {@link ClosedPipe} when nobody reads any more. */
+  /** Resolves when all of it is written. Rejects with {@link ClosedPipe} when nobody reads any more, else with {@link Failed}. */
   write(bytes: Uint8Array): Promise<void>;
 }
 
@@ -35,9 +36,9 @@ export class DescriptorSink implements ByteSink {
       try {
         at += (await writeAsync(this.descriptor, bytes, at)).bytesWritten;
       } catch (error) {
-        const { code } = error as NodeJS.ErrnoException;
+        const { code, message } = error as NodeJS.ErrnoException;
         if (code === "EPIPE") throw new ClosedPipe();
-        if (code !== "EAGAIN") throw error;
+        if (code !== "EAGAIN") throw new Failed(`stdout cannot be written: ${message}`);
         await sleep(FULL_PIPE_MS);
       } finally {
         this.writes--;

@@ -1,7 +1,7 @@
 // The program itself, with the system's pipes and files, against a broker in a process of its own.
 
 import { execFileSync, spawn } from "node:child_process";
-import { openSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type BrokerProcess, spawnReady, testSettings } from "../support/broker.js";
@@ -52,6 +52,24 @@ describe("the program", () => {
         stdio: ["ignore", "pipe", "pipe"],
       });
       expect(out).toBe(`${LINES.slice(0, 3).join("\n")}\n0\n`);
+    }
+  });
+
+  it("fails when its output cannot be written, and a produce says what it has done", async () => {
+    const broker = await filled();
+    // One refuses with EBADF, the other with ENOSPC.
+    const sinks = [openSync("/dev/null", "r"), ...(existsSync("/dev/full") ? [openSync("/dev/full", "w")] : [])];
+    for (const stdout of sinks) {
+      for (const args of [["consume", "orders", "--until-end"], ["topics"], ["offsets", "orders"], ["health"]]) {
+        const verb = new CliProcess([...args, ...brokerAt(broker)], { stdout });
+        expect({ args, ...(await verb.exited) }).toEqual({ args, code: 1, signal: null });
+        expect(verb.stderr).toMatch(/^millrace: stdout cannot be written: E[A-Z]+: /);
+      }
+      const args = ["produce", "orders", "--print-offsets", ...brokerAt(broker)];
+      const produce = new CliProcess(args, { stdout, stdin: openSync(inputFile(), "r") });
+      expect((await produce.exited).code).toBe(1);
+      expect(produce.stderr).toMatch(/^millrace: stdout cannot be written: E[A-Z]+: /);
+      expect(produce.stderr).toContain("acknowledged 20000 lines");
     }
   });
 
