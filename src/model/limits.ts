@@ -99,7 +99,7 @@ export const LOOKS_PER_TURN = 512;
 /** What a partition of a waiting FETCH v3 takes in memory beside the request itself: measured 150 bytes. */
 export const WAITING_PART_BYTES = 160;
 
-/** Times that the disk is read for one FETCH v3. Partitions that are still not in memory then come back empty. */
+/** Times that the disk is read for one FETCH. What is still not in memory then, because others pushed it out, comes back empty. */
 export const FETCH_LOADS_MAX = 8;
 /** Partitions of one FETCH v3 for which the disk is read at the same time: more would push each other out of the caches. */
 export const FETCH_LOADS_AT_ONCE = 16;

@@ -41,17 +41,22 @@ export class FetchAnswers {
     const partition = broker.catalog.partitions[slots.target[slot]];
     const maxBytes = Math.min(slots.maxBytes[slot], broker.options.fetchMaxBytes);
     const result = planFetch(partition, slots.base[slot], maxBytes, Isolation.HIGH_WATERMARK, plan);
-    if (result === NEEDS_LOAD) {
+    const mayLoad = slots.loads[slot] < FETCH_LOADS_MAX;
+    if (result === NEEDS_LOAD && mayLoad) {
       this.load(slot, partition);
       return NOT_YET;
     }
-    if (result !== ErrorCodes.NONE) {
+    if (result === NEEDS_LOAD) {
+      // Others push out of the caches what it has brought in. It has had its share of the disk; whoever asked sees by the
+      // high watermark that there is more, and asks again.
+      plan.bytes = 0;
+    } else if (result !== ErrorCodes.NONE) {
       broker.counters.fail(result);
       writeErrorResponse(sender.view, sender.at, slots.correlation[slot], result);
       sender.at += EMPTY_RESPONSE_BYTES;
       return done + 1;
     }
-    if (slots.deadline[slot] > 0 && plan.bytes < Math.min(Math.max(1, slots.minBytes[slot]), maxBytes)) {
+    if (mayLoad && slots.deadline[slot] > 0 && plan.bytes < Math.min(Math.max(1, slots.minBytes[slot]), maxBytes)) {
       if (this.waits(session, slot, partition, maxBytes)) return NOT_YET;
     }
     const highWatermark = partition.writer?.highWatermark ?? 0;

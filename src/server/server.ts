@@ -59,6 +59,8 @@ export class Server implements AppendListener {
   private spare: Session[] = [];
   private inTurn = false;
   private announced = false;
+  /** Sessions that owe so much that an answer was put off. */
+  private putOffs = 0;
   private sweeper: NodeJS.Timeout | undefined;
   private listeningPort = 0;
 
@@ -144,11 +146,13 @@ export class Server implements AppendListener {
     this.broker.waits.purgatory.releaseAll();
     this.lateTurn();
     await this.broker.drain();
-    // What the barriers settled is answered here at the latest: `finish` sends what is queued and reads nothing more.
-    await this.allAnswered();
-    const finished = this.selector.finish(STOP_LINGER_MS);
     // A peer that takes nothing must not keep the log from being closed in time.
-    await Promise.race([finished, setTimeout(this.options.stopSendMs, undefined, { ref: false })]);
+    const deadline = performance.now() + this.options.stopSendMs;
+    // What the barriers settled is answered here at the latest: `finish` sends what is queued and reads nothing more.
+    await this.allAnswered(deadline);
+    const finished = this.selector.finish(STOP_LINGER_MS);
+    const left = Math.max(0, deadline - performance.now());
+    await Promise.race([finished, setTimeout(left, undefined, { ref: false })]);
     this.destroy();
   }
 
@@ -268,8 +272,10 @@ export class Server implements AppendListener {
   private putOff(session: Session): void {
     if (session.putOff) return;
     session.putOff = true;
+    this.putOffs++;
     systemTimers.after(PUT_OFF_MS, () => {
       session.putOff = false;
+      this.putOffs--;
       this.settled(session.connection);
     });
   }
@@ -308,10 +314,14 @@ export class Server implements AppendListener {
     }
   }
 
-  private async allAnswered(): Promise<void> {
-    do {
+  /** Those that were put off because their peers take nothing are waited for until the deadline. */
+  private async allAnswered(deadline: number): Promise<void> {
+    for (;;) {
       await new Promise((resolve) => setImmediate(resolve));
       this.lateTurn();
-    } while (this.slots.underWay > 0 || this.dirty.length > 0);
+      if (this.slots.underWay > 0 || this.dirty.length > 0) continue;
+      if (this.putOffs === 0 || performance.now() >= deadline) return;
+      await setTimeout(PUT_OFF_MS);
+    }
   }
 }

@@ -5,7 +5,16 @@ import { startBroker } from "../../src/ops/start-broker.js";
 import { connectTo, runBroker, testSettings } from "../support/broker.js";
 import { ascii } from "../support/bytes.js";
 import { tempDir } from "../support/tmp.js";
-import { fetch, hello, produce, type Response, readFetched, readProduced, readStored } from "../support/wire.js";
+import {
+  fetch,
+  hello,
+  metadata,
+  produce,
+  type Response,
+  readFetched,
+  readProduced,
+  readStored,
+} from "../support/wire.js";
 
 const SHUTTING_DOWN = 9;
 
@@ -51,6 +60,30 @@ describe("O04 a broker that stops", () => {
     const stored = readStored(payload).payloads;
     for (const response of accepted)
       expect(stored[readProduced(response).base]).toEqual(ascii(`${response.correlation}`));
+  });
+
+  it("O04 answers also what stands behind answers that were put off, when the peer reads on", async () => {
+    const broker = await startBroker({
+      settings: {
+        ...testSettings(tempDir("stop")),
+        topics: "orders:500",
+        "max.frame.bytes": "64KiB",
+        "connection.queued.bytes.max": "64KiB",
+      },
+    });
+    const wire = await connectTo(broker);
+    wire.socket.pause();
+    const asked = 800;
+    for (let i = 0; i < asked; i++) wire.send(metadata(["orders"], 1, i));
+    wire.send(produce([ascii("behind")], { ack: 2, correlation: asked }));
+    while (broker.statistics().produceRequests === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const stopped = broker.stop();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    wire.socket.resume();
+    for (let i = 0; i < asked; i++) expect((await wire.response()).correlation).toBe(i);
+    expect(readProduced(await wire.response())).toEqual({ base: 0, end: 1 });
+    expect(await stopped).toBe(true);
   });
 
   it("O04 takes no new connection", async () => {
