@@ -55,6 +55,7 @@ import type {
   WaitOptions,
 } from "./connection-options.js";
 import { unknownPartition } from "./errors.js";
+import type { Link } from "./link.js";
 import { writeProduce } from "./produce-request.js";
 import type { RecordRegion } from "./record-region.js";
 import type { FetchAnswer, MultiFetchAnswer, RequestTime } from "./request-queue.js";
@@ -73,7 +74,7 @@ const systemTime: RequestTime = { ...systemTimers, monotonicNow: () => performan
  * connection rejects what is open with CONNECTION_LOST, and whether the broker has carried that out is unknown. So it is
  * after REQUEST_TIMEOUT; the connection stays usable then.
  */
-export class Connection {
+export class Connection implements Link {
   private versions: readonly VersionRange[] = OLDEST_VERSIONS;
   private helloResult: HelloResult | undefined;
 

@@ -8,9 +8,9 @@ import type { Offset } from "../model/ids.js";
 import { CLIENT_POLL_MS } from "../model/limits.js";
 import { ApiKey } from "../protocol/api-keys.js";
 import { UNKNOWN } from "../protocol/fetch-multi.js";
-import type { Connection } from "./connection.js";
 import type { WaitOptions } from "./connection-options.js";
 import { brokerError, LogTruncatedError } from "./errors.js";
+import type { Link } from "./link.js";
 import type { FetchedBytes, ReadPosition } from "./read-position.js";
 import type { RecordBatch } from "./record-batch.js";
 import type { MultiFetchAnswer } from "./request-queue.js";
@@ -26,7 +26,7 @@ export interface Round {
 
 /** Throws only what ends the round for all of them: the connection is lost, the time is over, the signal was aborted. */
 export async function fetchRound(
-  connection: Connection,
+  connection: Link,
   positions: readonly ReadPosition[],
   maxBytes: number,
   options: WaitOptions,
@@ -61,7 +61,7 @@ class Gathered implements Round {
 }
 
 async function fetchTogether(
-  connection: Connection,
+  connection: Link,
   positions: readonly ReadPosition[],
   maxBytes: number,
   options: WaitOptions,
@@ -85,7 +85,7 @@ function partError({ topic, partition, error, epochStart }: MultiFetchAnswer, at
 }
 
 async function fetchEach(
-  connection: Connection,
+  connection: Link,
   positions: readonly ReadPosition[],
   { maxWaitMs = 0, minBytes = 1, timeoutMs, signal }: WaitOptions,
   gathered: Gathered,

@@ -11,15 +11,15 @@ import {
   CLIENT_RECONNECT_MS_MIN,
 } from "../model/limits.js";
 import { Backoff } from "./backoff.js";
-import type { Connection } from "./connection.js";
 import { BrokerError } from "./errors.js";
 import { fetchRound, type Round } from "./fetch-round.js";
+import type { Link } from "./link.js";
 import type { ReadPosition } from "./read-position.js";
 import type { RecordBatch } from "./record-batch.js";
 
 export interface FollowerOptions {
   /** Opens a connection for this follower alone. It is asked again after each cut. */
-  readonly connect: () => Promise<Connection>;
+  readonly connect: () => Promise<Link>;
   /** Where to read: 1 to 1000 partitions, each once. */
   readonly positions: readonly ReadPosition[];
   /** At most so many bytes for all partitions at a time. Default 4 MiB, or what one position asks for when that is more. */
@@ -49,7 +49,7 @@ const isRetriable = (error: unknown): error is MillraceError =>
 export class Follower implements AsyncIterable<readonly RecordBatch[]> {
   private readonly maxBytes: number;
   private readonly backoff: Backoff;
-  private connection: Connection | undefined;
+  private connection: Link | undefined;
   private connectedOnce = false;
   private failing = false;
   private closed = false;
@@ -134,7 +134,7 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
     }
   }
 
-  private async connected(): Promise<Connection> {
+  private async connected(): Promise<Link> {
     this.options.signal?.throwIfAborted();
     if (this.connection !== undefined) return this.connection;
     const connection = await this.options.connect();

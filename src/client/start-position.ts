@@ -6,7 +6,7 @@ import { type Offset, offset } from "../model/ids.js";
 import { OFFSET_MAX } from "../model/limits.js";
 import { UNKNOWN } from "../protocol/fetch-multi.js";
 import type { PartitionMetadata } from "../protocol/metadata.js";
-import type { Connection } from "./connection.js";
+import type { Link } from "./link.js";
 
 /** The start of the live log, its end for readers, an offset, or a time: the first record of then, or a little earlier. */
 export type StartPosition = "earliest" | "latest" | Offset | number | Date;
@@ -17,12 +17,12 @@ export interface Start {
   readonly epoch: number;
 }
 
-/** Asks the broker only for a time. Throws BAD_ARGUMENT, and as {@link Connection.listOffsets}. */
+/** Asks the broker only for a time. Throws BAD_ARGUMENT, and as {@link Link.listOffsets}. */
 export async function startOf(
   from: StartPosition,
   topic: string,
   partition: PartitionMetadata,
-  connection: Connection,
+  connection: Link,
 ): Promise<Start> {
   if (!(from instanceof Date)) return knownStart(from, partition);
   const found = await connection.listOffsets(topic, partition.partition, from.getTime());
