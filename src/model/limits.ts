@@ -216,3 +216,6 @@ export const CLIENT_FOLLOW_BYTES = 4 * 1024 * 1024;
 export const CLIENT_RECONNECT_MS_MIN = 50;
 /** The longest pause: an outage costs little, and its end is noticed within seconds. */
 export const CLIENT_RECONNECT_MS_MAX = 5_000;
+
+/** A directory of an ephemeral broker that nobody has locked is left alone for so long: its broker is about to. */
+export const EPHEMERAL_UNLOCKED_MS = 60_000;

@@ -5,28 +5,34 @@ import { isIP } from "node:net";
 import { Broker } from "../broker/broker.js";
 import { openDataDir } from "../broker/data-dir.js";
 import type { OperatorLog } from "../broker/options.js";
+import { badArgument, badOptions } from "../model/arguments.js";
 import { systemClock, systemTimers } from "../model/clock.js";
 import { MillraceError } from "../model/errors.js";
 import { native } from "../native/binding.js";
 import { Server } from "../server/server.js";
 import { planDescriptors } from "./descriptors.js";
+import { EPHEMERAL_DEFAULTS, EphemeralDirectory } from "./ephemeral.js";
 import { silentLog } from "./log.js";
 import { brokerOptions, serverOptions } from "./settings/options.js";
 import { type Resolved, resolve } from "./settings/resolve.js";
-import { fromDocument } from "./settings/sources.js";
+import { fromDocument, type Source } from "./settings/sources.js";
 import type { SettingKey } from "./settings/table.js";
 import { openSidePort, type SidePort } from "./side-port.js";
 import { type BrokerStatistics, statisticsOf } from "./statistics.js";
 import { packageVersion } from "./version.js";
 
-/** A broker that takes connections. */
-export interface RunningBroker {
+/** A broker that takes connections. `await using` stops it. */
+export interface RunningBroker extends AsyncDisposable {
+  /** What a client of this machine connects to: `host:port`. */
+  readonly address: string;
   readonly host: string;
   readonly port: number;
   /** Where it listens beside that, if it was told to. */
   readonly socketPath: string | undefined;
   /** The side port, unless it is off. */
   readonly opsPort: number | undefined;
+  /** Where its log lies. */
+  readonly dataDir: string;
   readonly version: string;
   /** What it has counted since it started. */
   statistics(): BrokerStatistics;
@@ -40,19 +46,92 @@ export interface RunningBroker {
 export interface StartBrokerOptions {
   /** Settings by their names, as the file has them: `{ "data.dir": "/var/lib/millrace", port: 0, topics: "orders:3" }`. */
   readonly settings?: Readonly<Record<string, unknown>>;
+  /**
+   * A broker for a test: it keeps its log in a temporary directory on a disk, which is removed when it stops. It takes a free
+   * port, has no side port unless `ops.enabled` is set, and small segments. `data.dir` cannot be set beside it. When its process
+   * ends without a stop the directory is removed, too; after a kill the next ephemeral broker does it. Default false.
+   */
+  readonly ephemeral?: boolean;
   /** Gets what the program writes to stderr. A pino logger is one. Without it nothing is written. */
   readonly log?: OperatorLog;
 }
 
 /**
- * Starts a broker in this process. Rejects with a `MillraceError`: `BAD_CONFIG` (the message has a line for each problem),
- * `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, or `LISTEN_FAILED` when an address cannot be had.
+ * Starts a broker in this process.
+ *
+ * @throws MillraceError with `code` `BAD_CONFIG` (the message has a line for each problem), `BAD_ARGUMENT`, `DATA_DIR_IN_USE`,
+ * `DATA_DIR_UNUSABLE`, or `LISTEN_FAILED` when an address cannot be had
+ *
+ * @example
+ * ```ts
+ * import { Connection, recordRegion, startBroker } from "millrace";
+ *
+ * // For a test: ready in some milliseconds, gone without a trace, any number at once.
+ * await using broker = await startBroker({ ephemeral: true, settings: { topics: "orders:3" } });
+ *
+ * const connection = await Connection.connect({ broker: broker.address });
+ * const { baseOffset } = await connection.produce("orders", 2, recordRegion(["apples 3"]));
+ * console.log("the first record of orders-2 has offset", baseOffset);
+ * await connection.close();
+ * ```
  */
-export async function startBroker({ settings = {}, log = silentLog }: StartBrokerOptions = {}): Promise<RunningBroker> {
-  const resolution = resolve([fromDocument({ ...settings }, "startBroker")]);
-  if (resolution.problems !== undefined) throw new MillraceError("BAD_CONFIG", resolution.problems.join("\n"));
-  return startResolved(resolution.resolved, log);
+export async function startBroker(options: StartBrokerOptions = {}): Promise<RunningBroker> {
+  const bad = badOptions(options, START, "startBroker");
+  if (bad !== undefined) throw bad;
+  const { settings = {}, ephemeral = false, log = silentLog } = options;
+  if (typeof ephemeral !== "boolean") throw badArgument("ephemeral", ephemeral, "true or false");
+  const source = fromDocument({ ...settings }, "startBroker");
+  if (ephemeral) return startEphemeral(source, log);
+  return startResolved(resolved([source]), log);
 }
+
+const START = new Set(["settings", "ephemeral", "log"]);
+
+function resolved(sources: readonly Source[]): Resolved {
+  const resolution = resolve(sources);
+  if (resolution.problems !== undefined) throw new MillraceError("BAD_CONFIG", resolution.problems.join("\n"));
+  return resolution.resolved;
+}
+
+async function startEphemeral(source: Source, log: OperatorLog): Promise<RunningBroker> {
+  const dataDir = source.entries.get("data.dir");
+  if (dataDir !== undefined) {
+    const got = JSON.stringify(dataDir.value);
+    const text = `data.dir: got ${got} beside ephemeral, which takes a directory of its own and removes it; leave one of them out`;
+    throw new MillraceError("BAD_CONFIG", text);
+  }
+  // Settings that do not hold are refused before anything is made.
+  const defaults = fromDocument(EPHEMERAL_DEFAULTS, "ephemeral");
+  resolved([source, defaults]);
+  const directory = await EphemeralDirectory.create(systemClock);
+  const own = fromDocument({ ...EPHEMERAL_DEFAULTS, "data.dir": directory.path }, "ephemeral");
+  try {
+    const broker = await startResolved(resolved([source, own]), log);
+    let stopped: Promise<boolean> | undefined;
+    const stop = async (): Promise<boolean> => {
+      try {
+        return await broker.stop();
+      } finally {
+        await directory.remove();
+      }
+    };
+    return stoppable(broker, () => {
+      stopped ??= stop();
+      return stopped;
+    });
+  } catch (error) {
+    await directory.remove();
+    throw error;
+  }
+}
+
+const stoppable = (broker: Omit<RunningBroker, "stop" | typeof Symbol.asyncDispose>, stop: () => Promise<boolean>) => ({
+  ...broker,
+  stop,
+  [Symbol.asyncDispose]: async (): Promise<void> => {
+    await stop();
+  },
+});
 
 /** The same with settings that are checked already. */
 export async function startResolved(resolved: Resolved, log: OperatorLog): Promise<RunningBroker> {
@@ -116,18 +195,26 @@ export async function startResolved(resolved: Resolved, log: OperatorLog): Promi
     await sidePort?.close();
     return clean;
   };
-  return {
+  const running = {
+    address: addressOf(settings.host, server.port),
     host: settings.host,
     port: server.port,
     socketPath: settings["socket.path"],
     opsPort: sidePort?.port,
+    dataDir: settings["data.dir"],
     version,
     statistics: () => statisticsOf(broker, server),
-    stop: () => {
-      stopped ??= stop();
-      return stopped;
-    },
   };
+  return stoppable(running, () => {
+    stopped ??= stop();
+    return stopped;
+  });
+}
+
+/** Where all addresses are listened on, this machine's own is one of them. */
+function addressOf(host: string, port: number): string {
+  const own = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return isIP(own) === 6 ? `[${own}]:${port}` : `${own}:${port}`;
 }
 
 /** `key`: the setting to be changed. */
