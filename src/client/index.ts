@@ -42,7 +42,18 @@ export type {
 } from "./connection-options.js";
 export { Consumer, type ConsumerOptions } from "./consumer.js";
 export { BrokerError, CorruptRecordError, LogTruncatedError, RecordExceedsMaxBytesError } from "./errors.js";
+export type { Backend, Link } from "./link.js";
 export { fnv1a, partitionOfKey, RoundRobin } from "./partitioner.js";
+export { Producer } from "./producer/producer.js";
+export type {
+  AppendOptions,
+  Payload,
+  ProducerOptions,
+  SendOptions,
+  SentBatch,
+  SentRecord,
+} from "./producer/producer-options.js";
+export { TopicProducer } from "./producer/topic-producer.js";
 export type { ReadBounds } from "./read-position.js";
 export { RecordBatch } from "./record-batch.js";
 export { type RecordRegion, RegionBuilder, recordRegion } from "./record-region.js";

@@ -1,0 +1,87 @@
+// What a producer and its calls may be told, and what they answer.
+
+import type { AckName } from "../../model/ack-policy.js";
+import type { MillraceError } from "../../model/errors.js";
+import type { Offset, PartitionId } from "../../model/ids.js";
+import type { RequestTime } from "../request-queue.js";
+
+export interface ProducerOptions {
+  /**
+   * When a record counts as sent. `forced` (default): when it is on the disk, whatever happens to the power then. `written`: when it is
+   * in the hands of the broker's operating system. `none`: when it left; nobody says whether it arrived.
+   */
+  readonly ack?: AckName;
+  /**
+   * This producer is the only one that writes to the partitions it sends to. Each request then names the offset that it must
+   * get, so that what was in flight when a connection was cut is found out and repeated safely: every record is there once.
+   * When somebody else writes there nevertheless, everything that waits for that partition and all that is sent to it later
+   * rejects with OFFSET_MISMATCH. Needs a broker that knows PRODUCE v2. Default false.
+   */
+  readonly exclusive?: boolean;
+  /** How long the first record of a batch waits for others, in milliseconds. Default 5. 0: for those of the same turn of the event loop. */
+  readonly lingerMs?: number;
+  /** A batch leaves before it is larger than this, in bytes; one record may be larger. Default 256 KiB, and never more than the broker takes. */
+  readonly batchBytes?: number;
+  /** A batch leaves when it has so many records. Default 16 384. */
+  readonly batchRecords?: number;
+  /** Requests of one partition that are on their way at once. Default 5. */
+  readonly requestsInFlight?: number;
+  /**
+   * What may be waiting or on its way, in bytes, each record counted with 128 bytes for what is kept of it. Default 32 MiB. At this
+   * bound {@link Producer.room} begins to wait; at twice of it a send rejects with QUEUE_FULL.
+   */
+  readonly queuedBytesMax?: number;
+  /**
+   * How long a record may wait to be sent, and be sent again after a refusal that may pass, in milliseconds; then it rejects with
+   * DELIVERY_TIMEOUT. Default 60 000.
+   */
+  readonly deliveryTimeoutMs?: number;
+  /** How long a request may wait for its answer, in milliseconds; then its connection is given up. Default 30 000. */
+  readonly requestTimeoutMs?: number;
+  /** The connection was lost, or could not be made, and will be tried in `retryMs`. */
+  readonly onLost?: (error: MillraceError, retryMs: number) => void;
+  /** A connection was made after that. */
+  readonly onRecovered?: () => void;
+  /** For the jitter of pauses; in [0, 1). */
+  readonly random?: () => number;
+  /** Time for linger, pauses and deadlines, for tests. */
+  readonly time?: RequestTime;
+}
+
+/** Text is taken as UTF-8. */
+export type Payload = string | Uint8Array;
+
+export interface SendOptions {
+  /** Chooses the partition: equal keys, equal partition, while the topic keeps their number. It is not sent. Default: round robin. */
+  readonly key?: Payload;
+  /** The partition itself. */
+  readonly partition?: number;
+  /** Rejects with the signal's reason. What has left by then is written nevertheless; what still waits is not sent. */
+  readonly signal?: AbortSignal;
+}
+
+export interface AppendOptions {
+  readonly partition: number;
+  /** Where the log must end: the offset that the first record gets. */
+  readonly expectedOffset: Offset | number;
+  /** As in {@link SendOptions}. */
+  readonly signal?: AbortSignal;
+}
+
+/** Where a record is. */
+export interface SentRecord {
+  readonly topic: string;
+  readonly partition: PartitionId;
+  /** With the ack `none`, which is never told: −1. */
+  readonly offset: Offset;
+}
+
+/** Where the records of a batch are: adjacent, from `baseOffset` on. */
+export interface SentBatch {
+  readonly topic: string;
+  readonly partition: PartitionId;
+  /** The first record's offset. With the ack `none`: −1. */
+  readonly baseOffset: Offset;
+  /** The offset behind the last record, which the next append expects. With the ack `none`: −1. */
+  readonly nextOffset: Offset;
+}
