@@ -6,7 +6,7 @@
   "targets": [
     {
       "target_name": "millrace",
-      "sources": ["native/addon.cc", "<@(core_sources)", "<@(wrap_sources)"],
+      "sources": ["native/addon.cc", "native/old_glibc.cc", "<@(core_sources)", "<@(wrap_sources)"],
       "include_dirs": ["native", "<!(node -p \"require('node-addon-api').include_dir\")"],
       "defines": ["NAPI_VERSION=8", "NAPI_DISABLE_CPP_EXCEPTIONS"],
       "cflags": ["-Wall", "-Wextra", "-Werror", "-fvisibility=hidden"],
