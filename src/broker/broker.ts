@@ -52,7 +52,6 @@ export interface BrokerHealth {
 }
 
 export class Broker {
-  readonly counters = new Counters();
   readonly unacknowledged: UnacknowledgedErrors;
   readonly waits: FetchWaits;
   private readonly cancels = new Set<() => void>();
@@ -67,6 +66,7 @@ export class Broker {
     private readonly dataDir: DataDir,
     space: FileSystemSpace,
     private readonly trouble: ClosingTrouble,
+    readonly counters: Counters,
     private readonly deps: BrokerDeps,
   ) {
     this.disk = new DiskWatch(space, options.dataDir, options.diskReserveBytes, deps.log);
@@ -86,6 +86,7 @@ export class Broker {
       partitionDirectory(options.dataDir, topic, partition),
     );
     const trouble = new ClosingTrouble();
+    const counters = new Counters();
     try {
       const plan = planTopics(catalog, dataDir.partitions, deps.log);
       const space = await FileSystemSpace.open(options.dataDir, options.diskReserveBytes, deps.clock);
@@ -99,7 +100,7 @@ export class Broker {
         files: new FilePool(options.sealedFilesMax),
         space,
         populate: new PopulateBudget(options.populateAheadMax),
-        log: trouble.hears(storageEvents(deps.log)),
+        log: trouble.hears(storageEvents(deps.log, counters)),
       };
       await openPartitions(plan, options, { storage, scheduler, timers: deps.timers, log: deps.log });
       const first = catalog.partitions.find(({ refusal }) => refusal !== undefined);
@@ -108,7 +109,7 @@ export class Broker {
           cause: first?.refusal,
         });
       }
-      const broker = new Broker(options, catalog, scheduler, dataDir, space, trouble, deps);
+      const broker = new Broker(options, catalog, scheduler, dataDir, space, trouble, counters, deps);
       broker.watch();
       return broker;
     } catch (error) {

@@ -2,6 +2,7 @@
 // reads them when asked.
 
 import { ERROR_ROWS, type ErrorCode } from "../model/error-codes.js";
+import { Histogram } from "../model/histogram.js";
 
 export const Count = {
   PRODUCE_REQUESTS: 0,
@@ -16,10 +17,27 @@ export const Count = {
 } as const;
 const COUNTS = 8;
 
+/** Requests whose time from arrival to answer is measured. */
+export const Timed = {
+  NOT: 0,
+  PRODUCE_WRITTEN: 1,
+  PRODUCE_FORCED: 2,
+  FETCH: 3,
+  /** A fetch that waited for records: mostly its producer's time. */
+  FETCH_WAITED: 4,
+} as const;
+export type Timed = (typeof Timed)[keyof typeof Timed];
+const TIMED = 5;
+
 export class Counters {
   readonly values = new Float64Array(COUNTS);
   /** Requests by how they failed, also those that nobody was told about; the place is the error's number. */
   readonly errors = new Float64Array(ERROR_ROWS.length);
+
+  /** Microseconds, by {@link Timed}. */
+  readonly latencies: readonly Histogram[] = Array.from({ length: TIMED }, () => new Histogram());
+  /** What storage has told, by kind. */
+  readonly storageEvents = new Map<string, number>();
 
   fail(error: ErrorCode): void {
     this.errors[error]++;

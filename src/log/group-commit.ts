@@ -7,6 +7,7 @@
 import { type ErrorCode, ErrorCodes } from "../model/error-codes.js";
 import type { Offset } from "../model/ids.js";
 import type { AppendListener } from "./append-listener.js";
+import { BarrierMeter } from "./barrier-meter.js";
 import { WaiterQueue } from "./waiter-queue.js";
 
 export interface CommitTarget {
@@ -22,6 +23,8 @@ export class GroupCommit {
   readonly #moved: () => void;
   readonly #failed: (cause: unknown) => void;
   readonly #waiters = new WaiterQueue();
+  readonly #meter: BarrierMeter;
+  #startedAt = 0;
   #wanted = false;
   #inFlight = false;
   #broken = false;
@@ -33,8 +36,13 @@ export class GroupCommit {
    * `started` is called when a barrier begins, `moved` when the durable offset has gone up (before those who waited for
    * it hear), `failed` when a barrier failed: its owner then calls `fail`.
    */
-  constructor(target: CommitTarget, on: { started(): void; moved(): void; failed(cause: unknown): void }) {
+  constructor(
+    target: CommitTarget,
+    on: { started(): void; moved(): void; failed(cause: unknown): void },
+    meter = new BarrierMeter(),
+  ) {
     this.#target = target;
+    this.#meter = meter;
     this.#started = () => on.started();
     this.#moved = () => on.moved();
     this.#failed = (cause) => on.failed(cause);
@@ -67,6 +75,7 @@ export class GroupCommit {
     this.#wanted = false;
     this.#inFlight = true;
     this.#barriers++;
+    this.#startedAt = this.#meter.now();
     this.#started();
     this.#target.force().then(
       () => this.#done(),
@@ -102,6 +111,8 @@ export class GroupCommit {
 
   #done(): void {
     this.#inFlight = false;
+    this.#meter.durations.observeMs(this.#meter.now() - this.#startedAt);
+    let answered = 0;
     const durable = this.#target.durableOffset;
     this.#moved();
     while (this.#waiters.size > 0 && this.#waiters.firstEnd <= durable) {
@@ -109,14 +120,17 @@ export class GroupCommit {
       const token = this.#waiters.firstToken;
       const base = this.#waiters.firstBase;
       this.#waiters.shift();
+      answered++;
       listener.appended(token, ErrorCodes.NONE, base, this.#target.logEndOffset);
     }
+    if (answered > 0) this.#meter.groups.observe(answered);
     this.start();
     this.#settleIdle();
   }
 
   #fail(cause: unknown): void {
     this.#inFlight = false;
+    this.#meter.failed++;
     this.#failed(cause);
     this.#settleIdle();
   }

@@ -71,13 +71,14 @@ export class PartitionWriter<Log extends AppendTarget = AppendTarget> implements
     this.#mailbox = new Mailbox(scheduler.staging);
     this.#mailboxBytes = policy.mailboxBytes;
     this.#durable = policy.visibility === "durable";
-    this.#commit = new GroupCommit(log, {
+    const barrier = {
       started: () => this.#flush.barrierStarted(),
       moved: () => {
         if (this.#durable) this.onPublished(this);
       },
-      failed: (cause) => this.#poison(cause),
-    });
+      failed: (cause: unknown) => this.#poison(cause),
+    };
+    this.#commit = new GroupCommit(log, barrier, scheduler.barriers);
     const bounds: FlushBounds = { everyRecords: policy.flushEveryRecords, everyMs: policy.flushEveryMs };
     this.#flush = new FlushPolicy(bounds, timers, () => this.#flushDue());
     this.#upkeep = new Upkeep(log, timers, policy.segmentRollMs ?? 0, {

@@ -5,6 +5,7 @@
 
 import { RUN_CLOCK_BYTES, RUN_MAX_MS, WRITER_SHARE_MIN } from "../model/limits.js";
 import type { AppendTable } from "./append-target.js";
+import { BarrierMeter } from "./barrier-meter.js";
 import { Staging } from "./staging.js";
 
 export interface SchedulerOptions {
@@ -41,6 +42,8 @@ export class Scheduler {
    */
   onWork: () => void = soon(this);
   readonly staging: Staging;
+  /** Of all barriers that its writers ask for. */
+  readonly barriers: BarrierMeter;
 
   readonly #turn: AppendTable;
   readonly #turnBytes: number;
@@ -51,8 +54,8 @@ export class Scheduler {
   /** Both with a count of their own: an array whose length is set to 0 gives its memory back and takes it anew each run. */
   readonly #touched: ReadyWriter[] = [];
   #touchedCount = 0;
-  readonly #barriers: ReadyWriter[] = [];
-  #barriersCount = 0;
+  readonly #wanting: ReadyWriter[] = [];
+  #wantingCount = 0;
   /** The writers of this round and how many rows each has. */
   readonly #owners: ReadyWriter[] = [];
   readonly #rows: Int32Array;
@@ -66,6 +69,7 @@ export class Scheduler {
     this.#rows = new Int32Array(turn.maxRows);
     this.#now = now;
     this.staging = new Staging(options.queuedBytesMax);
+    this.barriers = new BarrierMeter(now);
   }
 
   /** Bytes held in copies of batches that could not be written in the run they came for. */
@@ -92,12 +96,12 @@ export class Scheduler {
       if (deadline === Number.POSITIVE_INFINITY) deadline = now + RUN_MAX_MS;
     }
     // After all rounds, so that the whole run is one group; before the copying, so that the disk works beside it.
-    for (let i = 0; i < this.#barriersCount; i++) {
-      const writer = this.#barriers[i] as ReadyWriter;
+    for (let i = 0; i < this.#wantingCount; i++) {
+      const writer = this.#wanting[i] as ReadyWriter;
       writer.barrierAsked = false;
       writer.startBarrier();
     }
-    this.#barriersCount = 0;
+    this.#wantingCount = 0;
     for (let i = 0; i < this.#touchedCount; i++) {
       const writer = this.#touched[i] as ReadyWriter;
       writer.touched = false;
@@ -129,7 +133,7 @@ export class Scheduler {
       writer.startBarrier();
     } else if (!writer.barrierAsked) {
       writer.barrierAsked = true;
-      this.#barriers[this.#barriersCount++] = writer;
+      this.#wanting[this.#wantingCount++] = writer;
     }
   }
 

@@ -3,8 +3,10 @@
 // others. It must not know where the outcome of a batch comes from.
 
 import type { Broker } from "../broker/broker.js";
+import { Timed } from "../broker/counters.js";
 import { describeTopics } from "../broker/metadata.js";
 import type { ErrorCode } from "../model/error-codes.js";
+import type { Histogram } from "../model/histogram.js";
 import { invariant, unreachable } from "../model/invariant.js";
 import { METADATA_FLUSH_MS, PLANS_PER_FLUSH, PLANS_PER_SESSION } from "../model/limits.js";
 import { EMPTY_RESPONSE_BYTES, LENGTH_BYTES, writeErrorResponse } from "../protocol/frame.js";
@@ -48,7 +50,10 @@ export class Answers {
   private readonly offsets: OffsetAnswers;
   private plans = 0;
   /** When this flush wrote its first METADATA. */
+  private readonly latencies: readonly Histogram[];
   private describingSince: number | undefined = undefined;
+  /** When this flush began: what is answered in it counts as answered then. */
+  private now = 0;
 
   constructor(
     private readonly slots: ReplySlots,
@@ -59,11 +64,13 @@ export class Answers {
     this.hello = encodeHelloResponse(0, options.hello);
     this.fetches = new FetchAnswers(slots, sender, broker, options.loaded);
     this.multiFetches = new MultiFetchAnswers(slots, sender, broker, options.loaded);
+    this.latencies = broker.counters.latencies;
     this.offsets = new OffsetAnswers(slots, sender, broker, { listed: options.listed, failed: options.loaded });
   }
 
-  /** A flush begins. */
-  begin(): void {
+  /** A flush begins; `now` in milliseconds by the clock of {@link ReplySlots.turnAt}. */
+  begin(now: number): void {
+    this.now = now;
     this.plans = 0;
     this.describingSince = undefined;
   }
@@ -133,6 +140,8 @@ export class Answers {
   }
 
   /** An answer that grows with the catalog takes milliseconds: a flush writes a few of them, and one for each connection. */
+      const timed = slots.timed[slot];
+      if (timed !== Timed.NOT) this.latencies[timed].observeMs(this.now - slots.arrivedAt[slot]);
   private mayDescribe(): boolean {
     const now = performance.now();
     this.describingSince ??= now;

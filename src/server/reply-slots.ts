@@ -5,6 +5,7 @@
 // A slot belongs to a session from `add` to `release`. When its connection goes away while something is still under way for
 // it, it is orphaned: the outcome finds that nobody waits and frees it. A number is therefore never reused too early.
 
+import { Timed } from "../broker/counters.js";
 import type { Topic } from "../broker/topic.js";
 import { type ErrorCode, ErrorCodes } from "../model/error-codes.js";
 import { invariant } from "../model/invariant.js";
@@ -39,7 +40,7 @@ export type SlotState = (typeof SlotState)[keyof typeof SlotState];
 const ORPHAN = -1;
 const INITIAL_SLOTS = 1024;
 /** What a slot takes in the columns below. */
-const SLOT_BYTES = 4 + 6 * 4 + 3 * 8;
+const SLOT_BYTES = 5 + 6 * 4 + 4 * 8;
 
 export class ReplySlots {
   state = new Uint8Array(INITIAL_SLOTS);
@@ -63,6 +64,11 @@ export class ReplySlots {
   before = new Uint8Array(INITIAL_SLOTS);
   /** How often the disk was read for it, 255 at most. */
   loads = new Uint8Array(INITIAL_SLOTS);
+  /** Whose time from arrival to answer is measured, and since when, by the clock of {@link turnAt}. */
+  timed = new Uint8Array(INITIAL_SLOTS);
+  arrivedAt = new Float64Array(INITIAL_SLOTS);
+  /** When the turn began whose requests are taken now: one reading of the clock for all of them. */
+  turnAt = 0;
   /** METADATA: the topics that were asked for. Rare, so it is no column. */
   readonly asked = new Map<number, readonly Topic[]>();
   /** MULTI_FETCH: what was asked. */
@@ -90,6 +96,7 @@ export class ReplySlots {
     this.used++;
     if (state === SlotState.PENDING) this.underWay++;
     this.state[slot] = state;
+    this.timed[slot] = Timed.NOT;
     this.connection[slot] = session.connection;
     this.correlation[slot] = correlation;
     this.next[slot] = NO_SLOT;
@@ -97,6 +104,12 @@ export class ReplySlots {
     else this.next[session.last] = slot;
     session.last = slot;
     return slot;
+  }
+
+  /** The time of this request counts. */
+  time(slot: number, timed: Timed): void {
+    this.timed[slot] = timed;
+    this.arrivedAt[slot] = this.turnAt;
   }
 
   addFailed(session: Session, correlation: number, error: ErrorCode): void {
@@ -168,6 +181,7 @@ export class ReplySlots {
   park(slot: number): void {
     this.before[slot] = this.state[slot];
     this.state[slot] = SlotState.WAITING;
+    this.timed[slot] = Timed.FETCH_WAITED;
   }
 
   /** Its wait is over, however it ended: it is planned again, and waits no more. Answers its connection. */
@@ -232,6 +246,8 @@ export class ReplySlots {
     this.deadline = larger(Float64Array, this.deadline);
     this.before = larger(Uint8Array, this.before);
     this.loads = larger(Uint8Array, this.loads);
+    this.timed = larger(Uint8Array, this.timed);
+    this.arrivedAt = larger(Float64Array, this.arrivedAt);
     this.chainFree(from);
   }
 }

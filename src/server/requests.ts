@@ -6,7 +6,7 @@
 
 import type { Broker } from "../broker/broker.js";
 import { type Catalog, isNameOf } from "../broker/catalog.js";
-import { Count, type Counters } from "../broker/counters.js";
+import { Count, type Counters, Timed } from "../broker/counters.js";
 import type { Partition, Topic } from "../broker/topic.js";
 import type { AppendListener } from "../log/append-listener.js";
 import { AckPolicy } from "../model/ack-policy.js";
@@ -120,6 +120,10 @@ export class Requests {
     values[Count.PRODUCE_RECORDS] += header.records;
     values[Count.PRODUCE_BYTES] += header.regionBytes;
     // The slot is there before the offer: a refusal comes back inside it.
+    const token = silent ? partition.index : this.slots.add(session, correlation, SlotState.PENDING);
+    if (!silent) {
+      this.slots.time(token, header.ack === AckPolicy.FORCED ? Timed.PRODUCE_FORCED : Timed.PRODUCE_WRITTEN);
+    }
     partition.writer.offer(
       this.arena,
       header.regionFrom,
@@ -128,7 +132,7 @@ export class Requests {
       header.ack as AckPolicy,
       header.expectedOffset,
       silent ? this.unacknowledged : this.acknowledged,
-      silent ? partition.index : this.slots.add(session, correlation, SlotState.PENDING),
+      token,
     );
     return ErrorCodes.NONE;
   }
@@ -142,6 +146,7 @@ export class Requests {
     if (partition === undefined) return ErrorCodes.UNKNOWN_TOPIC_OR_PARTITION;
     const slots = this.slots;
     const slot = slots.add(session, correlation, SlotState.FETCH);
+    slots.time(slot, Timed.FETCH);
     slots.target[slot] = partition.index;
     slots.base[slot] = header.fetchOffset;
     slots.maxBytes[slot] = header.maxBytes;
@@ -160,6 +165,7 @@ export class Requests {
     const admission = slots.kept.admit(session, end - body, header.count);
     if (admission !== ErrorCodes.NONE) return admission;
     const slot = slots.addMultiFetch(session, correlation, this.arena.slice(body, end), header.count);
+    slots.time(slot, Timed.FETCH);
     slots.deadline[slot] = this.deadline(header.maxWaitMillis);
     return ErrorCodes.NONE;
   }

@@ -199,6 +199,7 @@ export class Server implements AppendListener {
     const table = this.frames;
     let session: Session | undefined;
     for (let i = 0, at = 0; i < frames; i++, at += FRAME_COLUMNS) {
+    if (frames > 0) this.slots.turnAt = this.broker.waits.now();
       const connection = table[at + FrameColumn.CONNECTION];
       if (session === undefined || session.connection !== connection) {
         session = this.sessions[connection & SLOT_MASK];
@@ -241,7 +242,7 @@ export class Server implements AppendListener {
     const { dirty } = this;
     this.dirty = this.spare;
     this.spare = dirty;
-    this.answers.begin();
+    if (dirty.length > 0) this.answers.begin(this.broker.waits.now());
     let served = 0;
     for (let i = 0; i < dirty.length; i++) {
       const session = dirty[i];

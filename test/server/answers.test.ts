@@ -47,7 +47,7 @@ class Play {
   }
 
   flush(...sessions: readonly Session[]): AnswerOutcome[] {
-    this.answers.begin();
+    this.answers.begin(0);
     return sessions.map((session) => this.answers.answer(session));
   }
 
