@@ -23,7 +23,9 @@ class PendingAppend {
     this.reject = reject;
   });
   constructor(
-    readonly records: readonly Uint8Array[],
+    /** Its records, or their region laid out already. */
+    readonly source: readonly Uint8Array[] | Uint8Array,
+    readonly count: number,
     readonly regionBytes: number,
     readonly ack: AckPolicy,
     readonly expectedOffset: number,
@@ -58,10 +60,12 @@ export class AppendQueue implements AppendListener {
    * `expectedOffset`: what the first one must get, or −1.
    */
   append(records: readonly Uint8Array[], regionBytes: number, ack: AckPolicy, expectedOffset: number): Promise<Offset> {
-    const pending = new PendingAppend(records, regionBytes, ack, expectedOffset);
-    this.#waiting.push(pending);
-    this.#schedule();
-    return pending.promise;
+    return this.#enter(new PendingAppend(records, records.length, regionBytes, ack, expectedOffset));
+  }
+
+  /** The same for `count` records that lie as the writer wants them. A wrong count rejects with CORRUPT_REQUEST. */
+  appendRegion(region: Uint8Array, count: number, ack: AckPolicy, expectedOffset: number): Promise<Offset> {
+    return this.#enter(new PendingAppend(region, count, region.length, ack, expectedOffset));
   }
 
   /** Resolves when all that was appended before has been offered. */
@@ -78,6 +82,12 @@ export class AppendQueue implements AppendListener {
     else reject(this.#errorOf(error));
     // Whatever ended for this one may have made room for those that wait.
     if (this.#next < this.#waiting.length) this.#schedule();
+  }
+
+  #enter(pending: PendingAppend): Promise<Offset> {
+    this.#waiting.push(pending);
+    this.#schedule();
+    return pending.promise;
   }
 
   /** In the next iteration of the loop: what a program appends in this one is then written by one call. */
@@ -110,12 +120,12 @@ export class AppendQueue implements AppendListener {
   #offer(request: PendingAppend): void {
     const source = this.#place(request.regionBytes);
     const from = source === this.#region ? this.#used : 0;
-    const end = layOut(request.records, source, from);
+    const end = layOut(request.source, source, from);
     if (source === this.#region) this.#used = end;
     const token = this.#freeTokens.pop() ?? this.#offered.length;
     this.#offered[token] = request;
-    const { ack, expectedOffset } = request;
-    this.#writer.offer(source, from, end - from, request.records.length, ack, expectedOffset, this, token);
+    const { count, ack, expectedOffset } = request;
+    this.#writer.offer(source, from, end - from, count, ack, expectedOffset, this, token);
   }
 
   /** Memory for a region: the shared one while it lasts, then that again after a run, or one of its own for a large batch. */
@@ -133,7 +143,11 @@ export class AppendQueue implements AppendListener {
 }
 
 /** Writes `int32 size | payload` for each record from `at` on and returns the end. */
-function layOut(records: readonly Uint8Array[], into: Uint8Array, at: number): number {
+function layOut(records: readonly Uint8Array[] | Uint8Array, into: Uint8Array, at: number): number {
+  if (records instanceof Uint8Array) {
+    into.set(records, at);
+    return at + records.length;
+  }
   let end = at;
   for (const record of records) {
     const size = record.length;

@@ -4,7 +4,7 @@
 import type { AckName, AckPolicy } from "../model/ack-policy.js";
 import { badArgument, badOptions, badSignal, shown } from "../model/arguments.js";
 import { MillraceError } from "../model/errors.js";
-import { OFFSET_MAX, SEGMENT_BYTES_MAX } from "../model/limits.js";
+import { EMBEDDED_BATCH_BYTES_MAX, OFFSET_MAX, SEGMENT_BYTES_MAX } from "../model/limits.js";
 import { RECORD_FORMATS, type RecordFormat } from "../model/record-format.js";
 import { SegmentModeId } from "../native/binding.js";
 import type { StorageEvent } from "../storage/events.js";
@@ -173,4 +173,35 @@ export function checkOffset(name: string, value: number): void {
     "BAD_ARGUMENT",
     `${name}: got ${shown(value)}, expected an offset, a whole number of at least 0`,
   );
+}
+
+/** Checks records for an append and says how many bytes their region takes. Throws BAD_ARGUMENT, RECORD_TOO_LARGE. */
+export function regionBytes(records: readonly Uint8Array[], largest: number): number {
+  if (!Array.isArray(records) || records.length === 0) {
+    throw new MillraceError(
+      "BAD_ARGUMENT",
+      `records: got ${shown(records)}, expected an array of at least one Uint8Array`,
+    );
+  }
+  let bytes = 0;
+  for (let index = 0; index < records.length; index++) {
+    const record = records[index];
+    if (!(record instanceof Uint8Array) || record.length === 0) {
+      const got = record instanceof Uint8Array ? "an empty one" : shown(record);
+      throw new MillraceError(
+        "BAD_ARGUMENT",
+        `record ${index}: got ${got}, expected a Uint8Array of at least one byte`,
+      );
+    }
+    if (record.length > largest) {
+      const message = `record ${index} has ${record.length} bytes; a segment of this log takes ${largest} at most`;
+      throw new MillraceError("RECORD_TOO_LARGE", message);
+    }
+    bytes += 4 + record.length;
+  }
+  if (bytes > EMBEDDED_BATCH_BYTES_MAX) {
+    const message = `records: ${bytes} bytes in one batch, expected ${EMBEDDED_BATCH_BYTES_MAX} at most`;
+    throw new MillraceError("BAD_ARGUMENT", message);
+  }
+  return bytes;
 }

@@ -9,7 +9,6 @@ import { ErrorCodes } from "../model/error-codes.js";
 import { MillraceError } from "../model/errors.js";
 import type { Offset } from "../model/ids.js";
 import {
-  EMBEDDED_BATCH_BYTES_MAX,
   EMBEDDED_FOLLOW_MS,
   EMBEDDED_INDEX_CACHE_BYTES,
   EMBEDDED_POPULATE_BYTES,
@@ -39,12 +38,14 @@ import {
   type IterateOptions,
   type LogOptions,
   type ReadOptions,
+  regionBytes,
 } from "./embedded-options.js";
 import { LogReader, type ReadResult } from "./log-reader.js";
 import { PartitionWriter } from "./partition-writer.js";
 import { ReadWaits, type WaitOutcome } from "./read-waits.js";
 import { Scheduler } from "./scheduler.js";
 import type { LogRecord } from "./stored-records.js";
+import { Isolation } from "./waiting/isolation.js";
 
 /** What a read brought, and whether and how it waited. */
 export type LogRead = ReadResult & WaitOutcome;
@@ -108,6 +109,24 @@ export async function openLog(dir: string, options: LogOptions = {}): Promise<Lo
   return new Log(writer, scheduler, checked.retentionBytes !== undefined || checked.retentionMs !== undefined);
 }
 
+/** @internal */
+export interface LogInside {
+  readonly writer: PartitionWriter<PartitionLog>;
+  readonly queue: AppendQueue;
+  readonly reader: LogReader;
+  readonly listeners: Set<LogListener>;
+  /** Throws CLOSED. */
+  readonly throwIfClosed: () => void;
+}
+
+/** @internal Somebody who serves this log together with others. */
+export interface LogListener {
+  /** It has grown, rolled, failed, or lost segments. */
+  readonly changed: () => void;
+  /** It is being closed. */
+  readonly closed: () => void;
+}
+
 /** A log opened by {@link openLog}. */
 export class Log implements AsyncDisposable {
   readonly #log: PartitionLog;
@@ -115,6 +134,7 @@ export class Log implements AsyncDisposable {
   readonly #queue: AppendQueue;
   readonly #reader: LogReader;
   readonly #waits: ReadWaits;
+  readonly #listeners = new Set<LogListener>();
   #stopRetention: () => void = () => undefined;
   #retention: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -127,7 +147,8 @@ export class Log implements AsyncDisposable {
       code === ErrorCodes.SHUTTING_DOWN ? this.#closed() : outcomeError(code, this.dir, this.#log.poisoned),
     );
     this.#reader = new LogReader(this.#log);
-    this.#waits = new ReadWaits(writer);
+    this.#waits = new ReadWaits([writer]);
+    writer.onPublished = () => this.#changed();
     if (hasRetention) this.#armRetention();
   }
 
@@ -154,6 +175,18 @@ export class Log implements AsyncDisposable {
   /** What lies below can be read: the log end, or with `visibility: "durable"` the durable offset. */
   get highWatermark(): Offset {
     return this.#writer.highWatermark;
+  }
+  /** @internal What it is made of, for {@link LogGroup}. */
+  get inside(): LogInside {
+    return {
+      writer: this.#writer,
+      queue: this.#queue,
+      reader: this.#reader,
+      listeners: this.#listeners,
+      throwIfClosed: () => {
+        if (this.#closing !== undefined) throw this.#closed();
+      },
+    };
   }
   /** The files it consists of, oldest first: where each begins, where it ends, what it takes. The last one is appended to. */
   segments(): readonly SegmentInfo[] {
@@ -187,7 +220,7 @@ export class Log implements AsyncDisposable {
       const policy = ackPolicyOf(ack);
       if (policy === undefined || policy === AckPolicy.NONE) throw badArgument("ack", ack, `"forced" or "written"`);
       if (expectedOffset !== undefined) checkOffset("expectedOffset", expectedOffset);
-      const bytes = this.#regionBytes(records);
+      const bytes = regionBytes(records, this.#log.maxRecordBytes);
       if (this.#closing !== undefined) throw this.#closed();
       return this.#queue.append(records, bytes, policy, expectedOffset ?? -1);
     } catch (error) {
@@ -223,7 +256,8 @@ export class Log implements AsyncDisposable {
     signal?.throwIfAborted();
     if (this.#closing !== undefined) throw this.#closed();
     const wait = { maxBytes, maxWaitMs, minBytes, minRecords, signal };
-    const { parked, timedOut } = maxWaitMs === 0 ? AT_ONCE : await this.#waits.wait(from, wait);
+    const where = { place: 0, offset: from, maxBytes, epoch: ANY_EPOCH, isolation: Isolation.HIGH_WATERMARK };
+    const { parked, timedOut } = maxWaitMs === 0 ? AT_ONCE : await this.#waits.wait([where], wait);
     if (this.#closing !== undefined) throw this.#closed();
     const most = Math.min(maxBytes, SEGMENT_BYTES_MAX);
     const read = await this.#reader.read(from, most, () => this.#writer.highWatermark);
@@ -284,6 +318,37 @@ export class Log implements AsyncDisposable {
   }
 
   /**
+   * Where to start reading for the records that were appended at a time or later: never too late, early by at most an index
+   * interval. Where all records are older, the high watermark.
+   *
+   * @param time a `Date`, or milliseconds since 1970
+   * @throws MillraceError with `code` `BAD_ARGUMENT`, `STORAGE_FAILURE` or `CLOSED`
+   *
+   * @example
+   * ```ts
+   * import { openLog } from "millrace";
+   *
+   * await using log = await openLog("./events");
+   * await log.append(new TextEncoder().encode("today"));
+   *
+   * const yesterday = new Date(Date.now() - 24 * 3600 * 1000);
+   * for await (const { payload } of log.replay(await log.offsetAt(yesterday))) {
+   *   console.log(new TextDecoder().decode(payload));
+   * }
+   * ```
+   */
+  async offsetAt(time: Date | number): Promise<Offset> {
+    const ms = time instanceof Date ? time.getTime() : time;
+    if (!(Number.isSafeInteger(ms) && ms >= 0)) {
+      throw badArgument("time", time, "a Date, or milliseconds since 1970, not before that");
+    }
+    if (this.#closing !== undefined) throw this.#closed();
+    const found = await this.#log.offsetAtTime(ms);
+    // What may not be read yet is not there yet.
+    return found === undefined || found.offset >= this.highWatermark ? this.highWatermark : found.offset;
+  }
+
+  /**
    * Forces to disk everything that was appended before, however it was acknowledged. Resolves with the durable offset.
    *
    * @throws MillraceError with `code` `STORAGE_FAILURE` or `CLOSED`
@@ -312,6 +377,7 @@ export class Log implements AsyncDisposable {
   async #close(): Promise<void> {
     this.#stopRetention();
     this.#waits.release();
+    for (const { closed } of this.#listeners) closed();
     await this.#retention;
     await this.#queue.offered();
     await this.#writer.close();
@@ -327,46 +393,22 @@ export class Log implements AsyncDisposable {
   }
 
   #rearmRetention(): void {
-    this.#waits.changed();
+    this.#changed();
     if (this.#closing === undefined) this.#armRetention();
+  }
+
+  #changed(): void {
+    this.#waits.changed(0);
+    for (const { changed } of this.#listeners) changed();
   }
 
   #closed(): MillraceError {
     return new MillraceError("CLOSED", `the log in ${this.dir} is closed`);
   }
-
-  /** Checks the records and says how many bytes their region takes. */
-  #regionBytes(records: readonly Uint8Array[]): number {
-    if (!Array.isArray(records) || records.length === 0) {
-      throw new MillraceError(
-        "BAD_ARGUMENT",
-        `records: got ${shown(records)}, expected an array of at least one Uint8Array`,
-      );
-    }
-    const largest = this.#log.maxRecordBytes;
-    let bytes = 0;
-    for (let index = 0; index < records.length; index++) {
-      const record = records[index];
-      if (!(record instanceof Uint8Array) || record.length === 0) {
-        const got = record instanceof Uint8Array ? "an empty one" : shown(record);
-        throw new MillraceError(
-          "BAD_ARGUMENT",
-          `record ${index}: got ${got}, expected a Uint8Array of at least one byte`,
-        );
-      }
-      if (record.length > largest) {
-        const message = `record ${index} has ${record.length} bytes; a segment of this log takes ${largest} at most`;
-        throw new MillraceError("RECORD_TOO_LARGE", message);
-      }
-      bytes += 4 + record.length;
-    }
-    if (bytes > EMBEDDED_BATCH_BYTES_MAX) {
-      const message = `records: ${bytes} bytes in one batch, expected ${EMBEDDED_BATCH_BYTES_MAX} at most`;
-      throw new MillraceError("BAD_ARGUMENT", message);
-    }
-    return bytes;
-  }
 }
+
+/** A reader that looks at its own log has seen no other epoch. */
+const ANY_EPOCH = -1;
 
 /** How a read went that does not wait. */
 const AT_ONCE: WaitOutcome = { parked: false, timedOut: false };

@@ -22,6 +22,8 @@ interface Piece {
   readonly position: number;
 }
 
+const NOTHING = new Uint8Array(0);
+
 export class LogReader {
   readonly #log: PartitionLog;
   readonly #format: StoredFormat;
@@ -63,7 +65,25 @@ export class LogReader {
     }
   }
 
-  async #piece(from: number, maxBytes: number, ceiling: () => Offset): Promise<Piece | undefined> {
+  /**
+   * The stored bytes from `from` on below `ceiling`, at most `maxBytes`, from one segment, unchecked: they may end inside a
+   * record. None when there is nothing, or when `takes` says that so many are not wanted.
+   */
+  async stored(
+    from: number,
+    maxBytes: number,
+    ceiling: () => Offset,
+    takes: (bytes: number) => boolean,
+  ): Promise<Uint8Array> {
+    return (await this.#piece(from, maxBytes, ceiling, takes))?.bytes ?? NOTHING;
+  }
+
+  async #piece(
+    from: number,
+    maxBytes: number,
+    ceiling: () => Offset,
+    takes: (bytes: number) => boolean = () => true,
+  ): Promise<Piece | undefined> {
     const plan = this.#plan;
     for (;;) {
       this.#log.plan(from, maxBytes, ceiling(), plan);
@@ -71,6 +91,7 @@ export class LogReader {
         case ReadOutcome.DATA: {
           const { file, position } = plan;
           if (file === undefined) throw new MillraceError("STORAGE_FAILURE", "a plan without a file");
+          if (!takes(plan.bytes)) return undefined;
           // Handed over before anything else can close the file.
           const into = new Uint8Array(plan.bytes);
           const read = await file.readAsync(into, position);

@@ -1,14 +1,26 @@
-// Waiting reads of an embedded log, as promises, on the same purgatory as the broker's fetches. A read that waits holds
+// Waiting reads of embedded logs, as promises, on the same purgatory as the broker's fetches. A read that waits holds
 // nothing but its promise; a process whose only work is to wait for one stays alive. Knows nothing of how records are read.
 
 import { holdProcess, systemTimers } from "../model/clock.js";
+import { FETCH_LOADS_MAX } from "../model/limits.js";
 import type { PartitionLog } from "../storage/partition-log.js";
 import type { PartitionWriter } from "./partition-writer.js";
-import { Isolation } from "./waiting/isolation.js";
+import type { Isolation } from "./waiting/isolation.js";
 import { PartitionNews } from "./waiting/partition-news.js";
 import { Purgatory } from "./waiting/purgatory.js";
 import { WaitedPartitions } from "./waiting/waited-partitions.js";
 import { WaitingFetch, WaitPart } from "./waiting/waiting-fetch.js";
+
+/** From where in one log somebody waits to read. */
+export interface ReadFrom {
+  /** The log's place among the writers. */
+  readonly place: number;
+  readonly offset: number;
+  readonly maxBytes: number;
+  /** Under which the offset was got; −1: the reader has seen no other than this one. */
+  readonly epoch: number;
+  readonly isolation: Isolation;
+}
 
 export interface ReadWait {
   readonly maxBytes: number;
@@ -26,13 +38,8 @@ export interface WaitOutcome {
   readonly timedOut: boolean;
 }
 
-/** There is one partition. */
-const PARTITION = 0;
-/** A reader that looks at its own log has seen no other epoch. */
-const ANY_EPOCH = -1;
-
 export class ReadWaits {
-  readonly #log: PartitionLog;
+  readonly #writers: readonly PartitionWriter<PartitionLog>[];
   readonly #partitions: WaitedPartitions;
   readonly #purgatory: Purgatory;
   readonly #news: PartitionNews;
@@ -40,35 +47,46 @@ export class ReadWaits {
   /** Keeps the process while somebody waits: the timers of the log itself do not. */
   #letGo: (() => void) | undefined;
 
-  constructor(writer: PartitionWriter<PartitionLog>) {
-    this.#log = writer.log;
-    this.#partitions = new WaitedPartitions([{ writer }]);
+  constructor(writers: readonly PartitionWriter<PartitionLog>[]) {
+    const partitions = writers.map((writer) => ({ writer }));
+    this.#writers = writers;
+    this.#partitions = new WaitedPartitions(partitions);
     this.#purgatory = new Purgatory({
       partitions: this.#partitions,
       now: () => performance.now(),
       timers: systemTimers,
       completed: (fetch) => this.#ended.get(fetch)?.(),
     });
-    this.#news = new PartitionNews([{ writer }], this.#purgatory);
-    writer.onPublished = () => this.changed();
+    this.#news = new PartitionNews(partitions, this.#purgatory);
   }
 
-  /** To be called when retention has run; the writer tells of everything else. */
-  changed(): void {
-    this.#news.changed(PARTITION);
+  /** To be called when a writer has published something, and when retention has run. */
+  changed(place: number): void {
+    this.#news.changed(place);
   }
 
   /**
-   * Resolves when a read from `from` on would get what it asks for, when it would get no more by waiting (an older segment,
-   * an error), when the time is over, or when all are let go. Rejects with the signal's reason.
+   * Resolves when a read would get what it asks for, when it would get no more by waiting (an older segment, an error), when
+   * the time is over, or when it is let go. Rejects with the signal's reason.
    */
-  async wait(from: number, { maxBytes, maxWaitMs, minBytes, minRecords, signal }: ReadWait): Promise<WaitOutcome> {
+  async wait(
+    from: readonly ReadFrom[],
+    { maxBytes, maxWaitMs, minBytes, minRecords, signal }: ReadWait,
+  ): Promise<WaitOutcome> {
     signal?.throwIfAborted();
     const fetch = new WaitingFetch(0, minBytes, minRecords, maxBytes, performance.now() + maxWaitMs);
-    const part = new WaitPart(fetch, PARTITION, Isolation.HIGH_WATERMARK, ANY_EPOCH, from, maxBytes);
-    fetch.parts.push(part);
-    while (!this.#partitions.locate(part)) await this.#log.load(from);
-    signal?.throwIfAborted();
+    fetch.parts = from.map((each) => {
+      return new WaitPart(fetch, each.place, each.isolation, each.epoch, each.offset, each.maxBytes);
+    });
+    for (let loads = 0; ; loads++) {
+      const cold = fetch.parts.filter((part) => !this.#partitions.locate(part));
+      if (cold.length === 0) break;
+      // They push each other out of the caches: what is there is read without waiting.
+      if (loads === FETCH_LOADS_MAX) return fetch;
+      await Promise.all(cold.map(({ partition, offset }) => this.#writers[partition].log.load(offset)));
+      signal?.throwIfAborted();
+    }
+    // In the same step as the last look: no record can come in between.
     if (this.#purgatory.park(fetch)) await this.#end(fetch, signal);
     return fetch;
   }
@@ -76,6 +94,13 @@ export class ReadWaits {
   /** Lets all go: each reads what there is. Nobody waits after that. */
   release(): void {
     this.#purgatory.releaseAll();
+  }
+
+  /** The same for those alone that wait for this one among others. */
+  releaseFrom(place: number): void {
+    for (const fetch of [...this.#ended.keys()]) {
+      if (fetch.parts.some(({ partition }) => partition === place)) this.#purgatory.release(fetch);
+    }
   }
 
   async #end(fetch: WaitingFetch, signal: AbortSignal | undefined): Promise<void> {
