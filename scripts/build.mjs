@@ -1,4 +1,4 @@
-// Bundles src/ into dist/ by esbuild: four entries that share chunks. Packages stay outside and are loaded from node_modules.
+// Bundles src/ and the packages that it imports into dist/ by esbuild: four entries that share chunks and need nothing but Node.
 // The types for users of the package come from tsc, without checking: `npm run check` checks.
 
 import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -39,7 +39,6 @@ async function bundle() {
     format: "esm",
     platform: "node",
     target: "node20",
-    packages: "external",
     sourcemap: true,
     sourcesContent: false,
     chunkNames: "chunks/[name]-[hash]",
@@ -48,13 +47,18 @@ async function bundle() {
   });
   // Chunks first and entries last, each by a rename: a broker that starts in the middle finds a whole set, the old or the new one.
   const outputs = result.outputFiles.sort((a, b) => Number(isEntry(a.path)) - Number(isEntry(b.path)));
-  for (const { path, contents } of outputs) put(path, contents);
+  for (const { path, contents, text } of outputs) put(path, needsRequire(path, text) ? requireHere + text : contents);
   const made = new Set(outputs.map(({ path }) => path));
   for (const file of filesBelow(dist, [".js", ".map"], ["types"])) {
     if (!made.has(file)) rmSync(file);
   }
   await esbuild.stop();
 }
+
+/** In a module there is no `require`, but bundled CommonJS packages ask it for Node's modules. esbuild's helper takes what is there. */
+const requireHere =
+  'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url); ';
+const needsRequire = (path, text) => path.endsWith(".js") && /^var __require = /m.test(text);
 
 const isEntry = (path) => bundleFiles.some((file) => path === file || path === `${file}.map`);
 
