@@ -18,16 +18,33 @@ export function addonSources() {
 }
 
 export async function buildAddon() {
+  const output = await compile(root, join(root, "node_modules/node-gyp/bin/node-gyp.js"));
+  if (!existsSync(addonFile)) throw new Error(`node-gyp left no ${addonFile}:\n${output}`);
+}
+
+/** Compiles what the binding.gyp of `dir` says, with the node-gyp given, into build/Release there. Resolves with what it printed. */
+export async function compile(dir, gyp) {
+  const env = await buildEnvironment();
+  const args = [
+    "configure",
+    "build",
+    `--nodedir=${env.npm_config_nodedir}`,
+    `--jobs=${availableParallelism()}`,
+    "--release",
+  ];
+  const { code, output } = await run(process.execPath, [gyp, ...args], { cwd: dir, env });
+  if (code !== 0) throw new Error(`the native addon does not build (node-gyp exit ${code}):\n${output}`);
+  return output;
+}
+
+/** The environment in which node-gyp finds everything here. Throws what is missing. */
+export async function buildEnvironment() {
   if (process.platform !== "linux" && process.platform !== "darwin") {
     throw new Error(`millrace runs on Linux and macOS; ${process.platform}-${process.arch} is not supported`);
   }
   const nodedir = headersOfThisNode();
   await toolsOfTheBuild();
-  const gyp = join(root, "node_modules/node-gyp/bin/node-gyp.js");
-  const args = ["configure", "build", `--nodedir=${nodedir}`, `--jobs=${availableParallelism()}`, "--release"];
-  const { code, output } = await run(process.execPath, [gyp, ...args], { env: environmentWith(nodedir) });
-  if (code !== 0) throw new Error(`the native addon does not build (node-gyp exit ${code}):\n${output}`);
-  if (!existsSync(addonFile)) throw new Error(`node-gyp left no ${addonFile}:\n${output}`);
+  return environmentWith(nodedir);
 }
 
 /** node-gyp lets the environment win over its arguments: an empty npm_config_nodedir there, or a target, would send it downloading. */
