@@ -7,9 +7,16 @@ import { MillraceError } from "../model/errors.js";
 import { FETCH_PARTITIONS_MAX, OFFSET_MAX } from "../model/limits.js";
 import { isTopicName, TOPIC_NAME_RULE } from "../model/topic-name.js";
 import type { FetchPosition } from "./connection-options.js";
+import type { Link } from "./link.js";
 import type { RecordRegion } from "./record-region.js";
 
 export const INT32_MAX = 0x7fff_ffff;
+
+/** Whether it is a link: a connection, or what stands in for one. */
+export function badLink(link: unknown): MillraceError | undefined {
+  const isLink = typeof link === "object" && link !== null && typeof (link as Link).metadata === "function";
+  return isLink ? undefined : badArgument("connection", link, "a Connection or another Link");
+}
 
 export function badTopic(topic: unknown): MillraceError | undefined {
   if (typeof topic === "string" && isTopicName(topic)) return undefined;

@@ -1,19 +1,19 @@
 // Reads one partition from a position of its own. The broker knows nothing of it: the position goes with each request.
 
-import { badArgument } from "../model/arguments.js";
 import { MillraceError } from "../model/errors.js";
 import type { Offset, PartitionId } from "../model/ids.js";
 import type { RecordFormat } from "../model/record-format.js";
 import { UNKNOWN } from "../protocol/fetch-multi.js";
 import type { PartitionMetadata } from "../protocol/metadata.js";
-import { badConsumer, badRequest, INT32_MAX, outOfRange } from "./checks.js";
-import { Connection } from "./connection.js";
+import { badConsumer, badLink, badRequest, INT32_MAX, outOfRange } from "./checks.js";
 import type { WaitOptions } from "./connection-options.js";
 import { unknownPartition } from "./errors.js";
 import { fetchRound } from "./fetch-round.js";
+import type { Link } from "./link.js";
 import { type ReadBounds, ReadPosition } from "./read-position.js";
 import type { RecordBatch } from "./record-batch.js";
 import { checkedOffset, type Start, type StartPosition, startOf } from "./start-position.js";
+import { type LinkUser, linkUser, type SteadyLink } from "./steady-link.js";
 
 export interface ConsumerOptions extends ReadBounds {
   readonly topic: string;
@@ -40,30 +40,53 @@ export interface ConsumerOptions extends ReadBounds {
  * `poll` gives the whole records from the position on and moves the position past them and no further; the record that the
  * answer ended in the middle of is read by the next one. Every sum is verified.
  */
-export class Consumer {
+export class Consumer implements AsyncDisposable {
   private readonly reading: ReadPosition;
+  private readonly links: LinkUser;
   private polling = false;
 
   /** Asks the broker for the topic's record format and, when it is not given, the position to begin at. */
-  static async open(connection: Connection, options: ConsumerOptions): Promise<Consumer> {
-    if (!(connection instanceof Connection)) throw badArgument("connection", connection, "a Connection");
+  static async open(connection: Link, options: ConsumerOptions): Promise<Consumer> {
+    const bad = badLink(connection) ?? badConsumer(options);
+    if (bad !== undefined) throw bad;
+    return Consumer.begin(connection, options);
+  }
+
+  /** On links that are made again when they are lost, closed with the consumer. {@link Client.consumer} is the public way. */
+  static async over(links: SteadyLink, options: ConsumerOptions, onClosed: () => void): Promise<Consumer> {
     const bad = badConsumer(options);
     if (bad !== undefined) throw bad;
-    const [topic] = await connection.metadata([options.topic]);
-    const partition = topic?.partitions.find((candidate) => candidate.partition === options.partition);
-    if (topic === undefined || partition === undefined) throw unknownPartition(options.topic, options.partition);
-    const start = await startOf(options.from ?? "earliest", options.topic, partition, connection);
-    return new Consumer(connection, options, topic.recordFormat, partition, start);
+    return Consumer.begin(links, options, () => {
+      onClosed();
+      links.destroy();
+    });
+  }
+
+  private static async begin(
+    links: Link | LinkUser,
+    options: ConsumerOptions,
+    onClose?: () => void,
+  ): Promise<Consumer> {
+    const { topic: name, partition: number, from = "earliest" } = options;
+    return linkUser(links).use(async (link) => {
+      const [topic] = await link.metadata([name]);
+      const partition = topic?.partitions.find((candidate) => candidate.partition === number);
+      if (topic === undefined || partition === undefined) throw unknownPartition(name, number);
+      const start = await startOf(from, name, partition, link);
+      return new Consumer(links, options, topic.recordFormat, partition, start, onClose);
+    });
   }
 
   /** With what is known already: metadata and format of the partition that `options` names, and where to begin. */
   constructor(
-    private readonly connection: Connection,
+    links: Link | LinkUser,
     private readonly options: ConsumerOptions,
     format: RecordFormat,
     partition: PartitionMetadata,
     start: Start,
+    private readonly onClose?: () => void,
   ) {
+    this.links = linkUser(links);
     const epoch = start.epoch === UNKNOWN ? (options.epoch ?? UNKNOWN) : start.epoch;
     this.reading = new ReadPosition(options.topic, format, partition, start.offset, epoch, options);
   }
@@ -121,14 +144,28 @@ export class Consumer {
     const { maxWaitMs, minBytes } = this.options;
     try {
       for (;;) {
-        const { reading, connection } = this;
+        const { reading, links } = this;
         const wait = { maxWaitMs, minBytes, ...options };
-        const { batches, error, again } = await fetchRound(connection, [reading], reading.wantedBytes, wait);
-        if (error !== undefined) throw error;
+        const { batches, again } = await links.use(async (link) => {
+          const round = await fetchRound(link, [reading], reading.wantedBytes, wait);
+          // Thrown here: what another link puts right is asked again from the same position.
+          for (const { error } of round.failures) throw error;
+          return round;
+        }, options.signal);
         if (!again) return batches[0] as RecordBatch;
       }
     } finally {
       this.polling = false;
     }
+  }
+
+  /** Closes the connection of a consumer that has one of its own ({@link Client.consumer}); a poll that waits rejects with CLOSED. */
+  close(): Promise<void> {
+    this.onClose?.();
+    return Promise.resolve();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 }

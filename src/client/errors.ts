@@ -1,12 +1,12 @@
 // What a client can fail with beyond the base error: the broker's refusals and what is wrong with records that came.
 
-import { errorRow } from "../model/error-codes.js";
+import { ErrorCodes, errorRow } from "../model/error-codes.js";
 import { MillraceError, type MillraceErrorCode } from "../model/errors.js";
 import type { Offset } from "../model/ids.js";
 
 /** The broker refused a request. `code` is the name of the wire's error. */
 export class BrokerError extends MillraceError {
-  override readonly name = "BrokerError";
+  override readonly name: string = "BrokerError";
   constructor(
     code: MillraceErrorCode,
     message: string,
@@ -28,6 +28,24 @@ export function brokerError(code: number, what: string): BrokerError {
     );
   }
   return new BrokerError(row.name, `${what}: ${row.name}, ${row.sentence}`, row.retriable);
+}
+
+/** A reader's position is not in the log: retention has removed it, or the log never came so far. */
+export class OffsetOutOfRangeError extends BrokerError {
+  override readonly name = "OffsetOutOfRangeError";
+  constructor(
+    readonly topic: string,
+    readonly partition: number,
+    /** The reader's position. */
+    readonly offset: Offset,
+    /** Where the log starts and where it ends for readers. Undefined: the broker did not say. */
+    readonly logStartOffset: Offset | undefined,
+    readonly highWatermark: Offset | undefined,
+  ) {
+    const row = brokerError(ErrorCodes.OFFSET_OUT_OF_RANGE, `FETCH from ${topic}-${partition} at ${offset}`);
+    const range = logStartOffset === undefined ? "" : `: there are ${logStartOffset} to ${highWatermark}`;
+    super("OFFSET_OUT_OF_RANGE", row.message + range, row.retriable);
+  }
 }
 
 export function unknownPartition(topic: string, partition: number): MillraceError {

@@ -9,17 +9,23 @@ import { CLIENT_POLL_MS } from "../model/limits.js";
 import { ApiKey } from "../protocol/api-keys.js";
 import { UNKNOWN } from "../protocol/fetch-multi.js";
 import type { WaitOptions } from "./connection-options.js";
-import { brokerError, LogTruncatedError } from "./errors.js";
+import { BrokerError, brokerError, LogTruncatedError, OffsetOutOfRangeError } from "./errors.js";
 import type { Link } from "./link.js";
 import type { FetchedBytes, ReadPosition } from "./read-position.js";
 import type { RecordBatch } from "./record-batch.js";
 import type { MultiFetchAnswer } from "./request-queue.js";
 
+/** Why a position could not be read on from. */
+export interface Failure {
+  readonly position: ReadPosition;
+  readonly error: MillraceError;
+}
+
 export interface Round {
   /** What came, one for each partition that brought records; for a single position also an empty one. */
   readonly batches: RecordBatch[];
-  /** The first thing that went wrong. What is in `batches` came all the same, and their positions have moved. */
-  readonly error: MillraceError | undefined;
+  /** What went wrong, for each partition. What is in `batches` came all the same, and their positions have moved. */
+  readonly failures: readonly Failure[];
   /** Some record is larger than what was asked for: its position asks for as much as it takes the next time. */
   readonly again: boolean;
 }
@@ -39,7 +45,7 @@ export async function fetchRound(
 
 class Gathered implements Round {
   readonly batches: RecordBatch[] = [];
-  error: MillraceError | undefined;
+  readonly failures: Failure[] = [];
   again = false;
 
   constructor(private readonly keepEmpty: boolean) {}
@@ -50,13 +56,13 @@ class Gathered implements Round {
       if (batch === undefined) this.again = true;
       else if (batch.length > 0 || this.keepEmpty) this.batches.push(batch);
     } catch (error) {
-      this.fail(error);
+      this.fail(position, error);
     }
   }
 
-  fail(error: unknown): void {
+  fail(position: ReadPosition, error: unknown): void {
     if (!(error instanceof MillraceError)) throw error;
-    this.error ??= error;
+    this.failures.push({ position, error });
   }
 }
 
@@ -75,13 +81,26 @@ async function fetchTogether(
     const answer = answers[i] as MultiFetchAnswer;
     const { fetchOffset, maxBytes: askedBytes } = asked[i] as (typeof asked)[number];
     if (answer.error === ErrorCodes.NONE) gathered.take(position, fetchOffset, askedBytes, answer);
-    else gathered.fail(partError(answer, fetchOffset));
+    else gathered.fail(position, partError(answer, fetchOffset));
   }
 }
 
-function partError({ topic, partition, error, epochStart }: MultiFetchAnswer, at: Offset): MillraceError {
+function partError(answer: MultiFetchAnswer, at: Offset): MillraceError {
+  const { topic, partition, error, epochStart, logStartOffset, highWatermark } = answer;
   if (error === ErrorCodes.LOG_TRUNCATED) return new LogTruncatedError(topic, partition, at, epochStart);
+  if (error === ErrorCodes.OFFSET_OUT_OF_RANGE) {
+    const [start, end] = logStartOffset < 0 ? NOT_SAID : [logStartOffset, highWatermark];
+    return new OffsetOutOfRangeError(topic, partition, at, start, end);
+  }
   return brokerError(error, `FETCH from ${topic}-${partition} at ${at}`);
+}
+
+const NOT_SAID = [undefined, undefined] as const;
+
+/** The refusal of a single partition's fetch names no offset. */
+function outOfRangeAt({ topic, partition }: ReadPosition, at: Offset, error: unknown): unknown {
+  const isIt = error instanceof BrokerError && error.code === "OFFSET_OUT_OF_RANGE";
+  return isIt ? new OffsetOutOfRangeError(topic, partition, at, ...NOT_SAID) : error;
 }
 
 async function fetchEach(
@@ -100,12 +119,12 @@ async function fetchEach(
       gathered.take(position, next, wantedBytes, { ...answer, epoch: UNKNOWN });
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
-      gathered.fail(error);
+      gathered.fail(position, outOfRangeAt(position, next, error));
     }
   });
   await Promise.all(fetches);
   const nothing =
-    gathered.error === undefined && !gathered.again && gathered.batches.every(({ length }) => length === 0);
+    gathered.failures.length === 0 && !gathered.again && gathered.batches.every(({ length }) => length === 0);
   if (nothing && maxWaitMs > 0 && !(alone && connection.supports(ApiKey.FETCH, 2))) {
     await sleep(Math.min(maxWaitMs, CLIENT_POLL_MS), undefined, { signal });
   }

@@ -11,16 +11,16 @@ import {
   CLIENT_RECONNECT_MS_MIN,
 } from "../model/limits.js";
 import { Backoff } from "./backoff.js";
-import { BrokerError } from "./errors.js";
-import { fetchRound, type Round } from "./fetch-round.js";
+import { type Failure, fetchRound, type Round } from "./fetch-round.js";
 import type { Link } from "./link.js";
 import type { ReadPosition } from "./read-position.js";
 import type { RecordBatch } from "./record-batch.js";
+import { isRetriable } from "./retriable.js";
 
 export interface FollowerOptions {
   /** Opens a connection for this follower alone. It is asked again after each cut. */
   readonly connect: () => Promise<Link>;
-  /** Where to read: 1 to 1000 partitions, each once. */
+  /** Where to read: 1 to 1000 partitions, each once. Those that have an end are read to it, and when all are there it ends. */
   readonly positions: readonly ReadPosition[];
   /** At most so many bytes for all partitions at a time. Default 4 MiB, or what one position asks for when that is more. */
   readonly maxBytes?: number;
@@ -36,15 +36,17 @@ export interface FollowerOptions {
   readonly onLost?: (error: MillraceError, retryMs: number) => void;
   /** The broker has answered again after that. */
   readonly onRecovered?: () => void;
+  /**
+   * A position was refused, and what came before was handled. True: it has been moved, and is read on from there. Else the
+   * iteration throws the error.
+   */
+  readonly restart?: (link: Link, refused: Failure) => Promise<boolean>;
   /** For the jitter of the pauses; in [0, 1). */
   readonly random?: () => number;
 }
 
-/** What another connection may put right. */
-const RETRIED: ReadonlySet<string> = new Set(["CONNECTION_LOST", "CONNECTION_FAILED", "REQUEST_TIMEOUT"]);
-
-const isRetriable = (error: unknown): error is MillraceError =>
-  error instanceof BrokerError ? error.retriable : error instanceof MillraceError && RETRIED.has(error.code);
+/** What was read, and what no other connection puts right. */
+type Read = Pick<Round, "batches" | "failures">;
 
 export class Follower implements AsyncIterable<readonly RecordBatch[]> {
   private readonly maxBytes: number;
@@ -79,12 +81,15 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
     const abort = (): void => this.close();
     signal?.addEventListener("abort", abort, { once: true });
     try {
-      let next = this.round();
-      for (;;) {
-        const { batches, error } = await next;
-        if (error === undefined) next = ahead(this.round());
+      let next: Promise<Read> | undefined = ahead(this.round());
+      while (next !== undefined) {
+        const { batches, failures }: Read = await next;
+        signal?.throwIfAborted();
+        next = failures.length === 0 ? this.ahead() : undefined;
         if (batches.length > 0) yield batches;
-        if (error !== undefined) throw error;
+        if (failures.length === 0) continue;
+        await this.restart(failures);
+        next = this.ahead();
       }
     } finally {
       signal?.removeEventListener("abort", abort);
@@ -97,18 +102,43 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
     this.connection?.destroy();
   }
 
-  /** The next answer that has something in it. */
-  private async round(): Promise<Pick<Round, "batches" | "error">> {
+  /** Undefined: there is nothing left. */
+  private ahead(): Promise<Read> | undefined {
+    return this.options.positions.every(({ isDone }) => isDone) ? undefined : ahead(this.round());
+  }
+
+  /** The next answer that has something in it, or that ends the reading. */
+  private async round(): Promise<Read> {
     for (;;) {
       const round = await this.tryRound();
       if (round === undefined) continue;
-      const { error } = round;
-      if (isRetriable(error)) {
-        // What came beside it is given first; the next round connects again.
-        await this.failed(error);
-        if (round.batches.length > 0) return { batches: round.batches, error: undefined };
-      } else if (error !== undefined || round.batches.some(({ length }) => length > 0)) {
-        return round;
+      const { batches } = round;
+      const failures = round.failures.filter(({ error }) => !isRetriable(error));
+      const [lost] = round.failures;
+      // What came beside it is given first; the next round connects again.
+      if (lost !== undefined && failures.length === 0) await this.failed(lost.error);
+      const isSomething = failures.length > 0 || batches.some(({ length }) => length > 0);
+      if (isSomething || this.options.positions.every(({ isDone }) => isDone)) {
+        return { batches: batches.filter(({ length }) => length > 0), failures };
+      }
+    }
+  }
+
+  /** Moves the positions that were refused, or throws why one cannot be moved. */
+  private async restart(failures: readonly Failure[]): Promise<void> {
+    for (const failure of failures) {
+      let moved = false;
+      while (!moved) {
+        try {
+          const link = await this.connected();
+          moved = (await this.options.restart?.(link, failure)) ?? false;
+        } catch (error) {
+          this.options.signal?.throwIfAborted();
+          if (this.closed || !isRetriable(error)) throw error;
+          await this.failed(error);
+          continue;
+        }
+        if (!moved) throw failure.error;
       }
     }
   }
@@ -121,9 +151,10 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
       const inTurn = this.inTurn();
       const bytes = Math.max(this.maxBytes, inTurn[0]?.wantedBytes ?? 0);
       // The first answer after a cut says that the broker is back: with nothing to read it would come only after the wait.
-      const wait = this.failing ? { timeoutMs } : { maxWaitMs, minBytes, timeoutMs };
+      const isAtOnce = this.failing || inTurn.some(({ isToBeChecked }) => isToBeChecked);
+      const wait = isAtOnce ? { timeoutMs } : { maxWaitMs, minBytes, timeoutMs };
       const round = await fetchRound(connection, inTurn, bytes, wait);
-      if (!isRetriable(round.error)) this.succeeded();
+      if (!round.failures.some(({ error }) => isRetriable(error))) this.succeeded();
       this.turn = this.nextTurn(inTurn, round);
       return round;
     } catch (error) {
@@ -171,7 +202,7 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
 
   private inTurn(): ReadPosition[] {
     const { positions } = this.options;
-    return [...positions.slice(this.turn), ...positions.slice(0, this.turn)];
+    return [...positions.slice(this.turn), ...positions.slice(0, this.turn)].filter(({ isDone }) => !isDone);
   }
 
   /**
@@ -184,7 +215,7 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
     const got = inTurn.map(({ topic, partition }) => served.has(`${topic}-${partition}`));
     const starved = inTurn.findIndex(({ lag }, i) => lag > 0 && !got[i]);
     const steps = starved >= 0 ? starved : got.lastIndexOf(true) + 1;
-    return (this.turn + steps) % positions.length;
+    return positions.indexOf(inTurn[steps % inTurn.length] as ReadPosition);
   }
 }
 

@@ -29,6 +29,17 @@ export type { ListOffsetsResult } from "../protocol/list-offsets.js";
 export type { PartitionMetadata, TopicMetadata } from "../protocol/metadata.js";
 export type { ProduceResult } from "../protocol/produce.js";
 export { type BrokerAddress, DEFAULT_BROKER, parseBrokerAddress } from "./address.js";
+export { fileCheckpoints } from "./checkpoint/file.js";
+export { memoryCheckpoints } from "./checkpoint/memory.js";
+export type { CheckpointPosition, CheckpointStore } from "./checkpoint/store.js";
+export {
+  brokerBackend,
+  Client,
+  type ClientOptions,
+  type ConnectOptions,
+  connect,
+  type PartitionOffset,
+} from "./client.js";
 export { Connection } from "./connection.js";
 export type {
   ConnectionOptions,
@@ -41,7 +52,13 @@ export type {
   WaitOptions,
 } from "./connection-options.js";
 export { Consumer, type ConsumerOptions } from "./consumer.js";
-export { BrokerError, CorruptRecordError, LogTruncatedError, RecordExceedsMaxBytesError } from "./errors.js";
+export {
+  BrokerError,
+  CorruptRecordError,
+  LogTruncatedError,
+  OffsetOutOfRangeError,
+  RecordExceedsMaxBytesError,
+} from "./errors.js";
 export type { Backend, Link } from "./link.js";
 export { fnv1a, partitionOfKey, RoundRobin } from "./partitioner.js";
 export { Producer } from "./producer/producer.js";
@@ -59,3 +76,13 @@ export { RecordBatch } from "./record-batch.js";
 export { type RecordRegion, RegionBuilder, recordRegion } from "./record-region.js";
 export type { FetchAnswer, MultiFetchAnswer, RequestTime } from "./request-queue.js";
 export type { StartPosition } from "./start-position.js";
+export { CheckpointedSubscription, type CheckpointOptions } from "./subscription/checkpointed.js";
+export type {
+  FollowOptions,
+  ReplayOptions,
+  Restart,
+  StartPositions,
+  SubscriptionOptions,
+} from "./subscription/options.js";
+export type { SubscriptionRecord } from "./subscription/records.js";
+export { Subscription } from "./subscription/subscription.js";

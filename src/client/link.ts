@@ -70,4 +70,6 @@ export interface Backend {
   readonly address: string;
   /** A new link, for one owner alone. Rejects with CONNECTION_FAILED, or as the broker refuses. */
   connect(): Promise<Link>;
+  /** What a client calls last when it is closed: for whatever belongs to the backend itself. */
+  close?(): Promise<void>;
 }

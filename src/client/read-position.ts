@@ -3,7 +3,7 @@
 
 import { MillraceError } from "../model/errors.js";
 import { type Offset, offset, type PartitionId, partitionId } from "../model/ids.js";
-import { CLIENT_FETCH_BYTES_MIN } from "../model/limits.js";
+import { CLIENT_FETCH_BYTES_MIN, OFFSET_MAX } from "../model/limits.js";
 import type { RecordFormat } from "../model/record-format.js";
 import { UNKNOWN } from "../protocol/fetch-multi.js";
 import type { PartitionMetadata } from "../protocol/metadata.js";
@@ -25,6 +25,8 @@ export interface FetchedBytes {
   readonly highWatermark: Offset;
   /** −1: the broker did not say. */
   readonly epoch: number;
+  /** Where that epoch began; only when it is known. */
+  readonly epochStart?: Offset;
   readonly payload: Uint8Array;
 }
 
@@ -40,6 +42,9 @@ export class ReadPosition {
   private ranges = new Uint32Array(1024);
   private at: Offset;
   private end: Offset;
+  private until = offset(OFFSET_MAX);
+  private untilEpoch = UNKNOWN;
+  private answered = false;
   private seenEpoch: number;
 
   /** Throws STORAGE_FAILURE for a partition that the broker refused to open, BAD_ARGUMENT for bounds that cannot be. */
@@ -90,7 +95,29 @@ export class ReadPosition {
     return Math.max(0, this.end - this.at);
   }
 
+  /** The broker has answered from here: it knows the position, and has said whether it can be. */
+  get isAnswered(): boolean {
+    return this.answered;
+  }
+
+  /** Nothing is left up to where the reading ends. A position that came from elsewhere is asked for all the same, once. */
+  get isDone(): boolean {
+    return this.answered && this.at >= this.until;
+  }
+
+  /** Stands where the reading ends and was never asked for. The answer brings nothing; what it may bring is a refusal. */
+  get isToBeChecked(): boolean {
+    return !this.answered && this.at >= this.until;
+  }
+
+  /** Ends the reading before `until`, an end of the log under `epoch`: no record from there on is given. */
+  endAt(until: Offset, epoch: number): void {
+    this.until = until;
+    this.untilEpoch = epoch;
+  }
+
   moveTo(next: Offset, epoch: number): void {
+    this.answered = false;
     this.at = next;
     this.seenEpoch = epoch;
     this.wantedBytes = this.maxBytes;
@@ -102,9 +129,11 @@ export class ReadPosition {
    * {@link RecordExceedsMaxBytesError} when it may not ask for so much, {@link CorruptRecordError} for a record that is wrong,
    * after those before it were given; the position stays where it was then.
    */
-  take(from: Offset, askedBytes: number, { highWatermark, epoch, payload }: FetchedBytes): RecordBatch | undefined {
+  take(from: Offset, askedBytes: number, fetched: FetchedBytes): RecordBatch | undefined {
     const { topic, partition } = this;
-    const { records, found } = this.walk(payload);
+    const { highWatermark, epoch, payload } = fetched;
+    this.heed(fetched);
+    const { records, found } = this.walk(payload, this.until - from);
     if (records === 0 && found !== Found.END) {
       if (found !== Found.CUT) throw new CorruptRecordError(topic, partition, from, WRONG[found]);
       const needed = this.cursor.cutRecordBytes;
@@ -121,14 +150,24 @@ export class ReadPosition {
     // A wrong record behind whole ones is where the next answer begins, and that one says so.
     this.at = offset(from + records);
     const ranges = this.ranges.slice(0, 2 * records);
-    return new RecordBatch(topic, partition, from, highWatermark, payload, ranges);
+    return new RecordBatch(topic, partition, from, highWatermark, payload, ranges, this.seenEpoch);
   }
 
-  /** Finds the whole records of a payload into `ranges`. */
-  private walk(payload: Uint8Array): { records: number; found: Exclude<Found, typeof Found.RECORD> } {
+  /** A recovery may have cut the log below where the reading was to end: what is there now came later, and it ends where the cut is. */
+  private heed({ epoch, epochStart }: FetchedBytes): void {
+    this.answered = true;
+    if (this.untilEpoch === UNKNOWN || epochStart === undefined || epoch <= this.untilEpoch || epochStart >= this.until)
+      return;
+    this.until = epochStart;
+    this.untilEpoch = epoch;
+  }
+
+  /** Finds the whole records of a payload into `ranges`, at most `max`. */
+  private walk(payload: Uint8Array, max: number): { records: number; found: Exclude<Found, typeof Found.RECORD> } {
     const { cursor } = this;
     cursor.reset(new DataView(payload.buffer, payload.byteOffset, payload.byteLength), 0, payload.length);
     for (let records = 0; ; records++) {
+      if (records >= max) return { records, found: Found.END };
       const found = cursor.next();
       if (found !== Found.RECORD) return { records, found };
       if (2 * records === this.ranges.length) this.growRanges();

@@ -2,8 +2,11 @@
 
 import { badArgument } from "../model/arguments.js";
 import { type Offset, offset, type PartitionId } from "../model/ids.js";
+import { UNKNOWN } from "../protocol/fetch-multi.js";
 
 export class RecordBatch implements Iterable<Uint8Array> {
+  private views: readonly Uint8Array[] | undefined;
+
   constructor(
     readonly topic: string,
     readonly partition: PartitionId,
@@ -15,6 +18,8 @@ export class RecordBatch implements Iterable<Uint8Array> {
     readonly bytes: Uint8Array,
     /** Where each begins and ends in {@link bytes}: two numbers a record. */
     readonly ranges: Uint32Array,
+    /** The epoch of the log that the records were read under: keep it beside {@link nextOffset}. −1: the broker did not say. */
+    readonly epoch: number = UNKNOWN,
   ) {}
 
   /** How many records there are. */
@@ -30,6 +35,12 @@ export class RecordBatch implements Iterable<Uint8Array> {
   /** How many records there are behind this batch, as far as the broker's answer knew. */
   get lag(): number {
     return Math.max(0, this.highWatermark - this.nextOffset);
+  }
+
+  /** The payloads, in order: views, made when first asked for. Iterating the batch itself keeps none of them. */
+  get records(): readonly Uint8Array[] {
+    this.views ??= Array.from(this);
+    return this.views;
   }
 
   /** The payload of the record at `index`, whose offset is `baseOffset + index`. A view: copy it to keep it without the rest. Throws BAD_ARGUMENT. */

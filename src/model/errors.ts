@@ -21,6 +21,8 @@ export type LocalErrorCode =
   | "BAD_RESPONSE"
   | "RECORD_EXCEEDS_MAX_BYTES"
   | "CORRUPT_RECORD"
+  | "BAD_CHECKPOINT"
+  | "CHECKPOINT_FAILED"
   | "ADDON_UNAVAILABLE";
 
 export type MillraceErrorCode = Exclude<ErrorName, "NONE"> | LocalErrorCode;

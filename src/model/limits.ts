@@ -109,6 +109,19 @@ export const METADATA_FLUSH_MS = 2;
 
 /** Until a connection that owes its peer too many bytes is looked at again; nothing else wakes an answer that was put off. */
 export const PUT_OFF_MS = 10;
+/** Of those, how many at a time: a tenth of a millisecond of work every ten. */
+export const PUT_OFF_LOOKS = 512;
+
+/**
+ * What of `queued.bytes.max` answers may fill that peers do not take. Beyond it a connection gets its next answer when it has taken
+ * the last one. Without it peers that read nothing fill all of the bound, and more, with answers to requests that were read before;
+ * nobody is read then until they are closed. A quarter, because fetches that are kept may take half.
+ */
+export const OUTPUT_SHARE = 0.25;
+/** What a FETCH v3 brings of so many partitions when that share is full: each slice that waits takes more than half a KiB. */
+export const CROWDED_SLICES_MAX = 16;
+/** What of `connection.queued.bytes.max` heads of FETCH v3 answers may fill: in the queue each takes 13 times its bytes. */
+export const MULTI_FETCH_OWED_SHARE = 1 / 16;
 
 /** After the last answer of a stopping broker its sockets are read for so long, so that no unread byte turns the close into a reset. */
 export const STOP_LINGER_MS = 1_000;
@@ -137,6 +150,38 @@ export const OPS_REQUEST_MS = 5_000;
 
 /** Connections of the side port. It is for a few probes and a person; more would take descriptors from the log. */
 export const OPS_CONNECTIONS_MAX = 64;
+/** Partitions that /metrics shows one by one: eight lines of each, a megabyte in all. How many were left out is a metric, too. */
+export const METRICS_PARTITIONS_MAX = 1_000;
+/** How often the numbers are taken that charts are drawn of. */
+export const RATE_SAMPLE_MS = 1_000;
+/** How many of them are kept: ten minutes, 120 KiB. */
+export const RATE_SAMPLES = 600;
+/** How often the event loop is asked how late it is, while it has work: each time costs some microseconds. */
+export const LOOP_PROBE_MS = 20;
+/** A share of the time in work below which it is not asked: an idle broker must not be woken fifty times a second for it. */
+export const LOOP_BUSY_SHARE = 0.02;
+/** Topics, partitions or segments on one page of the API: a page is made in a millisecond. */
+export const API_PAGE_ITEMS_MAX = 1_000;
+/** Records on one page of the API. */
+export const API_PAGE_RECORDS_MAX = 1_000;
+/** What is read of the log for one page: checked, encoded and written in a millisecond. */
+export const API_PAGE_BYTES_MAX = 256 * 1024;
+/** Reads of the log that the side port makes at the same time: half of the threads that read, so that fetches have the others. */
+export const API_READS_AT_ONCE = 2;
+/** Live tails at the same time. Each reads the log some times a second. */
+export const TAILS_MAX = 16;
+/** Partitions that one live tail looks at. */
+export const TAIL_PARTITIONS_MAX = 64;
+/** How often a live tail is sent what is new: a person sees no difference to at once. */
+export const TAIL_INTERVAL_MS = 200;
+/** Records of one event of a live tail: more than a person reads. What came beyond them is counted and left out. */
+export const TAIL_RECORDS_MAX = 40;
+/** What is read of a partition for one event of a live tail. */
+export const TAIL_BYTES_MAX = 64 * 1024;
+/** What may wait for a reader of a live tail that is slow. Beyond it, it is dropped: it would not be live any more. */
+export const TAIL_QUEUED_BYTES_MAX = 512 * 1024;
+/** How often a live tail is sent a comment when nothing comes, so that an end of the connection shows. */
+export const TAIL_ALIVE_MS = 15_000;
 
 /** Bytes that a client receives with one system call. Larger made no difference for 1 MiB answers, smaller made more calls. */
 export const CLIENT_READ_BYTES = 256 * 1024;
@@ -216,6 +261,12 @@ export const CLIENT_FOLLOW_BYTES = 4 * 1024 * 1024;
 export const CLIENT_RECONNECT_MS_MIN = 50;
 /** The longest pause: an outage costs little, and its end is noticed within seconds. */
 export const CLIENT_RECONNECT_MS_MAX = 5_000;
+/** How long a client tries again what may be asked twice: longer than a restart takes, shorter than anybody looks at nothing. */
+export const CLIENT_RETRY_MS = 30_000;
+/** How often a position is moved after refusals before the broker has answered from it: a place that retention overtakes, not a fault. */
+export const CLIENT_START_TRIES = 8;
+/** The least time between two saves of a checkpoint: two barriers of a file, about 5 ms, are then a twentieth of the time. */
+export const CHECKPOINT_EVERY_MS = 100;
 
 /** A directory of an ephemeral broker that nobody has locked is left alone for so long: its broker is about to. */
 export const EPHEMERAL_UNLOCKED_MS = 60_000;

@@ -1,0 +1,115 @@
+// Positions in a file that is replaced as a whole: after a kill or a loss of power it is the old one or the new one, never
+// half of either.
+
+import type { BigIntStats } from "node:fs";
+import { open, readFile, rename, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { badArgument } from "../../model/arguments.js";
+import { checkpointText, parseCheckpoint } from "./file-format.js";
+import { type CheckpointPosition, type CheckpointStore, checkpointFailure, positionKey } from "./store.js";
+
+/**
+ * A store in one file, for any number of topics and partitions. Each save writes a new file beside it (`path.tmp`), forces
+ * that to the disk, puts it in the place of the old one and forces the directory: two barriers, milliseconds on a disk.
+ * The file is JSON with one position a line. Its directory must be there.
+ *
+ * `load` rejects with BAD_CHECKPOINT when the file is damaged or is none of these; when there is none, nothing is kept yet.
+ * `save` rejects with CHECKPOINT_FAILED when the file cannot be written, or when somebody else has written it since: two
+ * programs with one file would each take back what the other has saved. Let each have a file of its own.
+ *
+ * ```ts
+ * for await (const batch of client.replay("orders").checkpointing(fileCheckpoints("./orders.checkpoint"))) {
+ *   for (const record of batch.records) handle(record);
+ * }
+ * ```
+ */
+export function fileCheckpoints(path: string): CheckpointStore {
+  if (typeof path !== "string" || path === "") throw badArgument("path", path, "the path of a file");
+  return new FileCheckpoints(resolve(path));
+}
+
+/** A file as it was when this store last read or wrote it; undefined: there was none. */
+type Identity = Pick<BigIntStats, "ino" | "mtimeNs" | "size"> | undefined;
+
+class FileCheckpoints implements CheckpointStore {
+  private kept: Map<string, CheckpointPosition> | undefined;
+  private identity: Identity;
+  /** Two subscriptions may have one store: their saves come one after the other. */
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(private readonly path: string) {}
+
+  load(): Promise<readonly CheckpointPosition[]> {
+    return this.inTurn(async () => [...(await this.read()).values()]);
+  }
+
+  save(positions: readonly CheckpointPosition[]): Promise<void> {
+    return this.inTurn(async () => {
+      const kept = new Map(this.kept ?? (await this.read()));
+      for (const each of positions) kept.set(positionKey(each.topic, each.partition), each);
+      await this.write(checkpointText(kept.values()));
+      this.kept = kept;
+    });
+  }
+
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.last.then(work);
+    this.last = done.catch(() => undefined);
+    return done;
+  }
+
+  private async read(): Promise<Map<string, CheckpointPosition>> {
+    const before = await this.look();
+    const text =
+      before === undefined ? undefined : await readFile(this.path, "utf8").catch((error) => this.failed("read", error));
+    const positions = text === undefined ? [] : parseCheckpoint(text, this.path);
+    this.kept = new Map(positions.map((each) => [positionKey(each.topic, each.partition), each]));
+    this.identity = before;
+    return this.kept;
+  }
+
+  private async write(text: string): Promise<void> {
+    if (!isSame(await this.look(), this.identity)) {
+      throw checkpointFailure(
+        `${this.path} was changed by somebody else since it was read: a checkpoint file has one writer, give each program its own`,
+      );
+    }
+    const temporary = `${this.path}.tmp`;
+    try {
+      const file = await open(temporary, "w");
+      let identity: Identity;
+      try {
+        await file.writeFile(text);
+        await file.sync();
+        identity = await file.stat({ bigint: true });
+      } finally {
+        await file.close();
+      }
+      await rename(temporary, this.path);
+      this.identity = identity;
+      // The new name, too, is lost with the power until its directory is forced.
+      const directory = await open(dirname(this.path), "r");
+      await directory.sync().finally(() => directory.close());
+    } catch (error) {
+      this.failed("written", error);
+    }
+  }
+
+  private async look(): Promise<Identity> {
+    try {
+      return await stat(this.path, { bigint: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      return this.failed("read", error);
+    }
+  }
+
+  private failed(what: string, error: unknown): never {
+    throw checkpointFailure(`the checkpoint ${this.path} could not be ${what}: ${(error as Error).message}`, error);
+  }
+}
+
+function isSame(now: Identity, then: Identity): boolean {
+  if (now === undefined || then === undefined) return now === then;
+  return now.ino === then.ino && now.mtimeNs === then.mtimeNs && now.size === then.size;
+}

@@ -1,0 +1,45 @@
+// When what was handled is saved: at once when the last save is long enough ago, else as soon as it is. Nothing is left
+// unsaved when it is closed.
+
+import { performance } from "node:perf_hooks";
+import { type CheckpointPosition, type CheckpointStore, positionKey } from "./store.js";
+
+export class Saver {
+  private readonly waiting = new Map<string, CheckpointPosition>();
+  private lastAt = Number.NEGATIVE_INFINITY;
+  private timer: NodeJS.Timeout | undefined;
+  private saving: Promise<void> | undefined;
+  private failure: { readonly error: unknown } | undefined;
+
+  constructor(
+    private readonly store: CheckpointStore,
+    /** Between the beginnings of two saves, in milliseconds. */
+    private readonly everyMs: number,
+  ) {}
+
+  /** These were handled. Resolves when that is saved, or will be by a timer. Rejects with what a save has failed with, also an earlier one. */
+  async handled(positions: readonly CheckpointPosition[]): Promise<void> {
+    for (const each of positions) this.waiting.set(positionKey(each.topic, each.partition), each);
+    const waitMs = this.lastAt + this.everyMs - performance.now();
+    if (waitMs <= 0) await this.flush();
+    else this.timer ??= setTimeout(() => void this.flush().catch(() => undefined), waitMs);
+    if (this.failure !== undefined) throw this.failure.error;
+  }
+
+  /** Saves what waits. */
+  async flush(): Promise<void> {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    await this.saving;
+    if (this.failure !== undefined) throw this.failure.error;
+    if (this.waiting.size === 0) return;
+    const positions = [...this.waiting.values()];
+    this.waiting.clear();
+    this.lastAt = performance.now();
+    this.saving = this.store.save(positions).catch((error: unknown) => {
+      this.failure = { error };
+    });
+    await this.saving;
+    if (this.failure !== undefined) throw (this.failure as { readonly error: unknown }).error;
+  }
+}

@@ -1,0 +1,224 @@
+// A client: what a program has of a broker, or of logs in its own process. Everything that it gives has a link of its own; it
+// has one more itself for what there is, made when it is first needed and again when it is lost.
+
+import { badArgument, badOptions } from "../model/arguments.js";
+import type { MillraceError } from "../model/errors.js";
+import type { Offset, PartitionId } from "../model/ids.js";
+import { CLIENT_RETRY_MS } from "../model/limits.js";
+import type { ListOffsetsResult } from "../protocol/list-offsets.js";
+import type { TopicMetadata } from "../protocol/metadata.js";
+import { addressText, DEFAULT_BROKER, parseBrokerAddress } from "./address.js";
+import { badConnection, badTime } from "./checks.js";
+import { Connection } from "./connection.js";
+import type { ConnectionOptions, ListedPlace } from "./connection-options.js";
+import { Consumer, type ConsumerOptions } from "./consumer.js";
+import type { Backend } from "./link.js";
+import { type StartPosition, startOf } from "./start-position.js";
+import { SteadyLink } from "./steady-link.js";
+import { badSubscription, type FollowOptions, type ReplayOptions } from "./subscription/options.js";
+import { clientClosed, type SubscriptionHost } from "./subscription/reading.js";
+import { Subscription } from "./subscription/subscription.js";
+
+/** What a client may be told. */
+export interface ClientOptions {
+  /**
+   * How long what the client asks, and the polls of its consumers, are tried again when the broker is away, in milliseconds. Default
+   * 30 000. A subscription that has begun waits for the broker without an end.
+   */
+  readonly retryMs?: number;
+}
+
+/** What {@link connect} may be told. */
+export interface ConnectOptions extends ConnectionOptions, ClientOptions {}
+
+/** An offset of one partition. */
+export interface PartitionOffset {
+  readonly topic: string;
+  readonly partition: PartitionId;
+  readonly offset: Offset;
+}
+
+/**
+ * A client of the broker at `options.broker`. Rejects with CONNECTION_FAILED when nobody answers there, and as
+ * {@link Connection.connect}.
+ *
+ * ```ts
+ * await using client = await connect({ broker: "127.0.0.1:4710" });
+ * for (const { topic, partitions } of await client.topics()) console.log(topic, partitions.length);
+ * ```
+ */
+export async function connect(options: ConnectOptions = {}): Promise<Client> {
+  const { retryMs, ...connection } = options;
+  const bad = badConnection(connection);
+  if (bad !== undefined) throw bad;
+  return Client.open(brokerBackend(connection), { retryMs });
+}
+
+/** Connections to a broker, for a {@link Client}. */
+export function brokerBackend(options: ConnectionOptions = {}): Backend {
+  const address = addressText(parseBrokerAddress(options.broker ?? DEFAULT_BROKER));
+  return { address, connect: () => Connection.connect(options) };
+}
+
+const KNOWN = new Set(["retryMs"]);
+
+/** Producers, consumers and subscriptions of one broker, or of logs in the process. */
+export class Client implements AsyncDisposable {
+  private readonly retryMs: number;
+  private readonly control: SteadyLink;
+  /** What ends with the client. */
+  private readonly open = new Set<(reason: MillraceError) => void | Promise<void>>();
+  private closing: Promise<void> | undefined;
+
+  /** A client that has asked for nothing yet: whether anybody answers shows when it first does. {@link connect} tries it. */
+  constructor(
+    private readonly backend: Backend,
+    options: ClientOptions = {},
+  ) {
+    const bad = badOptions(options, KNOWN, "a client") ?? badTime("retryMs", options.retryMs) ?? badBackend(backend);
+    if (bad !== undefined) throw bad;
+    this.retryMs = options.retryMs ?? CLIENT_RETRY_MS;
+    this.control = this.steadyLink(this.retryMs);
+  }
+
+  /** A client whose backend answers; else rejects with why it does not. */
+  static async open(backend: Backend, options: ClientOptions = {}): Promise<Client> {
+    const client = new Client(backend, options);
+    try {
+      await client.control.open();
+      return client;
+    } catch (error) {
+      await client.close();
+      throw error;
+    }
+  }
+
+  /** What it leads to, for messages. */
+  get address(): string {
+    return this.backend.address;
+  }
+
+  /**
+   * The batches of one topic or several, on and on: at the end it waits for more.
+   *
+   * ```ts
+   * for await (const batch of client.follow("orders", { from: "latest", signal })) {
+   *   for (const record of batch.records) console.log(Buffer.from(record).toString());
+   * }
+   * ```
+   */
+  follow(topics: string | readonly string[], options: FollowOptions = {}): Subscription {
+    return this.subscription("follow", topics, options);
+  }
+
+  /**
+   * The batches of one topic or several up to where each partition ended for readers when the iteration began, and no record
+   * more, also while producers go on.
+   */
+  replay(topics: string | readonly string[], options: ReplayOptions = {}): Subscription {
+    return this.subscription("replay", topics, options);
+  }
+
+  /**
+   * A reader of one partition with a position of its own, on a connection of its own. A cut connection is made again, and the
+   * poll repeated from the same offset, for `retryMs`. Rejects as {@link Consumer.open}.
+   */
+  async consumer(options: ConsumerOptions): Promise<Consumer> {
+    this.throwIfClosed();
+    const links = this.steadyLink(this.retryMs);
+    const forget = this.onClose(() => links.destroy());
+    try {
+      return await Consumer.over(links, options, forget);
+    } catch (error) {
+      forget();
+      links.destroy();
+      throw error;
+    }
+  }
+
+  /** Topics and their partitions, sorted; all when none is named. Rejects with UNKNOWN_TOPIC_OR_PARTITION. */
+  async topics(names: readonly string[] = []): Promise<TopicMetadata[]> {
+    return this.control.use((link) => link.metadata(names));
+  }
+
+  /** Where to start reading one partition for records of a time on (milliseconds since 1970), or where it starts and ends. */
+  async listOffsets(topic: string, partition: number, at: number | ListedPlace): Promise<ListOffsetsResult> {
+    return this.control.use((link) => link.listOffsets(topic, partition, at));
+  }
+
+  /**
+   * Where to start reading each partition of a topic for `at`: never too late, maybe a little early. Rejects as the broker refuses.
+   *
+   * ```ts
+   * const hourAgo = await client.offsetsAt("orders", new Date(Date.now() - 3_600_000));
+   * ```
+   */
+  async offsetsAt(topic: string, at: Exclude<StartPosition, number>): Promise<PartitionOffset[]> {
+    return this.control.use(async (link) => {
+      const [metadata] = await link.metadata([topic]);
+      const open = (metadata?.partitions ?? []).filter(({ highWatermark }) => highWatermark >= 0);
+      return Promise.all(
+        open.map(async (each) => {
+          const { offset } = await startOf(at, topic, each, link);
+          return { topic, partition: each.partition, offset };
+        }),
+      );
+    });
+  }
+
+  /**
+   * Ends everything that came from this client: subscriptions and polls that wait throw CLOSED. Then the backend, when
+   * it has something of its own to close. Resolves when all of it is closed.
+   */
+  close(): Promise<void> {
+    this.closing ??= this.closeOnce();
+    return this.closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  private async closeOnce(): Promise<void> {
+    const open = [...this.open];
+    this.open.clear();
+    const reason = clientClosed(this.address);
+    const ended = await Promise.allSettled([...open.map((end) => end(reason)), this.control.close()]);
+    await this.backend.close?.();
+    for (const each of ended) if (each.status === "rejected") throw each.reason;
+  }
+
+  private subscription(
+    kind: "follow" | "replay",
+    topics: string | readonly string[],
+    options: FollowOptions,
+  ): Subscription {
+    const named = typeof topics === "string" ? [topics] : [...new Set(topics)];
+    const bad = badSubscription(kind, named, options);
+    if (bad !== undefined) throw bad;
+    const { backend, retryMs } = this;
+    const host: SubscriptionHost = { backend, retryMs, onClose: (stop) => this.onClose(stop) };
+    return new Subscription(host, { kind, topics: named, options });
+  }
+
+  /** `end` is called when the client is closed; what this returns forgets it. Throws CLOSED when it is closed already. */
+  private onClose(end: (reason: MillraceError) => void | Promise<void>): () => void {
+    this.throwIfClosed();
+    this.open.add(end);
+    return () => void this.open.delete(end);
+  }
+
+  private throwIfClosed(): void {
+    if (this.closing !== undefined) throw clientClosed(this.address);
+  }
+
+  private steadyLink(retryMs: number): SteadyLink {
+    const { backend } = this;
+    return new SteadyLink({ connect: () => backend.connect(), address: backend.address, retryMs });
+  }
+}
+
+function badBackend(backend: unknown): MillraceError | undefined {
+  const isBackend = typeof (backend as Partial<Backend> | null | undefined)?.connect === "function";
+  return isBackend ? undefined : badArgument("backend", backend, "a Backend");
+}

@@ -1,0 +1,131 @@
+// A link that is made again when it is lost, for what may be asked twice: metadata, places in a log, and the polls of a
+// consumer. A producer has other rules, a follower its own positions; neither stands on this.
+
+import { performance } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
+import { MillraceError } from "../model/errors.js";
+import { CLIENT_RECONNECT_MS_MAX, CLIENT_RECONNECT_MS_MIN } from "../model/limits.js";
+import { Backoff } from "./backoff.js";
+import type { Link } from "./link.js";
+import { isRetriable } from "./retriable.js";
+
+/** Whoever can carry a request. */
+export interface LinkUser {
+  /** Runs `ask` on a link, as often as it takes. */
+  use<T>(ask: (link: Link) => Promise<T>, signal?: AbortSignal): Promise<T>;
+}
+
+/** A link as it is: what fails on it fails. */
+export function linkUser(links: Link | LinkUser): LinkUser {
+  return "use" in links ? links : { use: (ask) => ask(links) };
+}
+
+export interface SteadyLinkOptions {
+  readonly connect: () => Promise<Link>;
+  /** For messages. */
+  readonly address: string;
+  /** How long a request is tried again, in milliseconds from its first failure on. */
+  readonly retryMs: number;
+  /** For the jitter of the pauses; in [0, 1). */
+  readonly random?: () => number;
+}
+
+export class SteadyLink implements LinkUser {
+  private link: Promise<Link> | undefined;
+  /** Ends the pauses between tries. */
+  private readonly closing = new AbortController();
+
+  constructor(private readonly options: SteadyLinkOptions) {}
+
+  /**
+   * Rejects with what no other link puts right, or with the last failure once `retryMs` have passed since the first; with the
+   * signal's reason, or with CLOSED.
+   */
+  async use<T>(ask: (link: Link) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const { retryMs, random = Math.random } = this.options;
+    // One for each request: those that fail together do not make each other wait longer.
+    const backoff = new Backoff(CLIENT_RECONNECT_MS_MIN, CLIENT_RECONNECT_MS_MAX, random);
+    let giveUpAt: number | undefined;
+    for (;;) {
+      let link: Promise<Link> | undefined;
+      try {
+        signal?.throwIfAborted();
+        link = this.connected();
+        return await ask(await link);
+      } catch (error) {
+        if (signal?.aborted) throw signal.reason;
+        if (this.closing.signal.aborted) throw this.closed();
+        if (!isRetriable(error)) throw error;
+        this.drop(link);
+        const now = performance.now();
+        giveUpAt ??= now + retryMs;
+        const pauseMs = backoff.next();
+        if (now + pauseMs > giveUpAt) throw error;
+        await this.pause(pauseMs, signal);
+      }
+    }
+  }
+
+  /** Makes the link now, once: rejects with why it cannot be. */
+  async open(): Promise<void> {
+    await this.connected();
+  }
+
+  /** Takes no more requests, and waits for those that are open; pauses end at once. */
+  async close(): Promise<void> {
+    this.closing.abort();
+    await this.link?.then(
+      (link) => link.close(),
+      () => undefined,
+    );
+  }
+
+  /** What is open is rejected with CLOSED. */
+  destroy(): void {
+    this.closing.abort();
+    void this.link?.then(
+      (link) => link.destroy(),
+      () => undefined,
+    );
+  }
+
+  private connected(): Promise<Link> {
+    if (this.closing.signal.aborted) return Promise.reject(this.closed());
+    if (this.link === undefined) {
+      const link = this.options.connect();
+      this.link = link;
+      // What could not be made is not kept.
+      link.catch(() => this.drop(link));
+    }
+    return this.link;
+  }
+
+  /** Several may have failed on it: only the first drops it, the others would drop the next one. */
+  private drop(link: Promise<Link> | undefined): void {
+    if (link === undefined || this.link !== link) return;
+    this.link = undefined;
+    void link.then(
+      (lost) => lost.destroy(),
+      () => undefined,
+    );
+  }
+
+  private async pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    const wake = new AbortController();
+    const end = (): void => wake.abort();
+    signal?.addEventListener("abort", end, { once: true });
+    this.closing.signal.addEventListener("abort", end, { once: true });
+    try {
+      await sleep(ms, undefined, { signal: wake.signal });
+    } catch {
+      // The next try says which of the two it was.
+    } finally {
+      signal?.removeEventListener("abort", end);
+      this.closing.signal.removeEventListener("abort", end);
+    }
+  }
+
+  private closed(): MillraceError {
+    return new MillraceError("CLOSED", `the connection to ${this.options.address} was closed by this program`);
+  }
+}

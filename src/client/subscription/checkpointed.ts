@@ -1,0 +1,113 @@
+// A subscription that remembers how far it was handled. A batch is handled when the next one is asked for: then, and not when
+// it was given, it is saved.
+
+import { badArgument, badOptions } from "../../model/arguments.js";
+import { CHECKPOINT_EVERY_MS } from "../../model/limits.js";
+import { Saver } from "../checkpoint/saver.js";
+import { type CheckpointPosition, type CheckpointStore, positionKey } from "../checkpoint/store.js";
+import { badTime } from "../checks.js";
+import type { RecordBatch } from "../record-batch.js";
+import { Reading, type ReadingPlan, type SubscriptionHost } from "./reading.js";
+import { RecordIterator, type SubscriptionRecord } from "./records.js";
+
+/** How a subscription saves. */
+export interface CheckpointOptions {
+  /** How much time passes at least between two saves, in milliseconds. 0 saves each batch. Default 100. */
+  readonly saveEveryMs?: number;
+}
+
+const KNOWN = new Set(["saveEveryMs"]);
+
+/**
+ * A subscription with a {@link CheckpointStore}.
+ *
+ * Asking for the next batch says that the one before was handled, and that is saved, at most once in `saveEveryMs`; what
+ * waits for that is saved by a timer, and when the iteration ends, however it ends. So after an ordinary end, an error of the
+ * handler or a `break` the store says exactly what was handled, and after a kill of the process what was handled
+ * `saveEveryMs` before: those batches are given again. At least once, that is; a store that writes in the handler's own
+ * transaction makes it once.
+ *
+ * A batch that `break` or an error leaves was not handled as far as anybody knows, and is given again the next time. To end
+ * after a batch that was handled, call {@link save} with it before the `break`, or let {@link run} do the iterating.
+ */
+export class CheckpointedSubscription implements AsyncIterable<RecordBatch> {
+  private readonly saveEveryMs: number;
+  private saver: Saver | undefined;
+
+  constructor(
+    private readonly host: SubscriptionHost,
+    private readonly plan: ReadingPlan,
+    private readonly store: CheckpointStore,
+    options: CheckpointOptions,
+  ) {
+    const bad =
+      badStore(store) ?? badOptions(options, KNOWN, "checkpointing()") ?? badTime("saveEveryMs", options.saveEveryMs);
+    if (bad !== undefined) throw bad;
+    this.saveEveryMs = options.saveEveryMs ?? CHECKPOINT_EVERY_MS;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<RecordBatch, void, undefined> {
+    const saver = new Saver(this.store, this.saveEveryMs);
+    this.saver = saver;
+    const saved = new Map((await this.store.load()).map((each) => [positionKey(each.topic, each.partition), each]));
+    // Who starts at the end and is ended before anything came would the next time start at the end of then.
+    const keepStarts = (
+      starts: readonly { topic: string; partition: number; next: CheckpointPosition["offset"]; epoch: number }[],
+    ) =>
+      saver.handled(starts.map(({ topic, partition, next: offset, epoch }) => ({ topic, partition, offset, epoch })));
+    try {
+      for await (const batches of new Reading(this.host, this.plan, saved, keepStarts)) {
+        for (const batch of batches) {
+          yield batch;
+          await saver.handled([positionAfter(batch)]);
+        }
+      }
+    } finally {
+      await saver.flush();
+    }
+  }
+
+  /** The records one by one. A record is saved with its batch, when the first record of the next one is asked for. */
+  records(): AsyncIterableIterator<SubscriptionRecord, void> {
+    return new RecordIterator(this[Symbol.asyncIterator]());
+  }
+
+  /** This batch was handled, and is saved now: before a `break`. Rejects as the store does. */
+  async save(batch: RecordBatch): Promise<void> {
+    const saver = this.saver ?? new Saver(this.store, this.saveEveryMs);
+    await saver.handled([positionAfter(batch)]);
+    await saver.flush();
+  }
+
+  /**
+   * Gives each batch to `handler`, and saves it when that has returned or resolved. `false` from the handler ends it, after
+   * the batch was saved; an error leaves the stored position before the batch. Resolves at the end of a replay, or after `false`.
+   *
+   * ```ts
+   * await client.follow("orders").checkpointing(store).run(async (batch) => {
+   *   for (const record of batch.records) await deliver(record);
+   *   return !enough();
+   * });
+   * ```
+   */
+  async run(handler: (batch: RecordBatch) => unknown): Promise<void> {
+    for await (const batch of this) {
+      if ((await handler(batch)) !== false) continue;
+      await this.save(batch);
+      return;
+    }
+  }
+}
+
+const positionAfter = ({ topic, partition, nextOffset, epoch }: RecordBatch): CheckpointPosition => ({
+  topic,
+  partition,
+  offset: nextOffset,
+  epoch,
+});
+
+function badStore(store: unknown) {
+  const { load, save } = (store ?? {}) as Partial<CheckpointStore>;
+  const isStore = typeof load === "function" && typeof save === "function";
+  return isStore ? undefined : badArgument("store", store, "a CheckpointStore with load() and save()");
+}

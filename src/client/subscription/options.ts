@@ -1,0 +1,153 @@
+// What a subscription may be told, and what of it cannot be.
+
+import { badArgument, badOptions, badSignal } from "../../model/arguments.js";
+import type { MillraceError } from "../../model/errors.js";
+import { CLIENT_FETCH_BYTES_MIN } from "../../model/limits.js";
+import { badTopics, INT32_MAX, outOfRange } from "../checks.js";
+import type { LogTruncatedError, OffsetOutOfRangeError } from "../errors.js";
+import type { ReadBounds } from "../read-position.js";
+import { checkedOffset, type StartPosition } from "../start-position.js";
+
+/** One start for all, or one for each topic, or for each partition of a topic. What is not named starts at `earliest`. */
+export type StartPositions =
+  | StartPosition
+  | { readonly [topic: string]: StartPosition | { readonly [partition: number]: StartPosition } };
+
+/**
+ * Where to go on when a position was refused: `"error"` throws what happened, anything else is where to begin anew. A function is told
+ * what happened, after everything that came before was handled, and answers either.
+ */
+export type Restart<Refusal> =
+  | "error"
+  | StartPosition
+  | ((refusal: Refusal) => "error" | StartPosition | Promise<"error" | StartPosition>);
+
+export interface SubscriptionOptions extends ReadBounds {
+  /** Where to start: `earliest` (default) is the start of the live log, `latest` its end, a number an offset, a Date a time. */
+  readonly from?: StartPositions;
+  /** Which partitions of each topic. Default: all that there are when the subscription begins. */
+  readonly partitions?: readonly number[];
+  /** At most so many bytes for all partitions in one answer. Default 4 MiB, or `maxBytes` when that is more. */
+  readonly answerBytes?: number;
+  /** Ends it: the iteration throws the signal's reason, and the connection is closed. */
+  readonly signal?: AbortSignal;
+  /**
+   * A recovery of the broker has cut records that were read: {@link LogTruncatedError}. Default `"error"`. With
+   * `({ epochStart }) => epochStart` it reads on where the log may differ from what was read.
+   */
+  readonly onTruncated?: Restart<LogTruncatedError>;
+  /**
+   * The position is not in the log; retention has removed records before they were read, or it was never there. Default
+   * `"error"`. With `"earliest"` it reads on at the oldest record there is, and what was removed is missing.
+   */
+  readonly onOutOfRange?: Restart<OffsetOutOfRangeError>;
+  /** The connection was lost, or could not be made again, and will be tried in `retryMs`. Nothing is lost or doubled by it. */
+  readonly onLost?: (error: MillraceError, retryMs: number) => void;
+  /** The broker has answered again after that. */
+  readonly onRecovered?: () => void;
+}
+
+/** What {@link Client.follow} may be told. */
+export interface FollowOptions extends SubscriptionOptions {
+  /** How long the broker waits at the ends of all partitions for something to come, in milliseconds. Default 20 seconds. */
+  readonly maxWaitMs?: number;
+  /** How much must be there to end that wait, in bytes as stored. Default 1. */
+  readonly minBytes?: number;
+}
+
+/** What {@link Client.replay} may be told. */
+export type ReplayOptions = SubscriptionOptions;
+
+const COMMON = [
+  "from",
+  "partitions",
+  "maxBytes",
+  "maxBytesLimit",
+  "answerBytes",
+  "signal",
+  "onTruncated",
+  "onOutOfRange",
+  "onLost",
+  "onRecovered",
+];
+const KNOWN = { follow: new Set([...COMMON, "maxWaitMs", "minBytes"]), replay: new Set(COMMON) } as const;
+
+/** BAD_ARGUMENT, or undefined. */
+export function badSubscription(
+  kind: keyof typeof KNOWN,
+  topics: readonly unknown[],
+  options: FollowOptions,
+): MillraceError | undefined {
+  const bad = badTopics(topics) ?? badOptions(options, KNOWN[kind], kind === "follow" ? "follow()" : "replay()");
+  if (bad !== undefined) return bad;
+  if (topics.length === 0) return badArgument("topics", topics, "at least one topic");
+  const { maxWaitMs = 0, minBytes = 0, answerBytes = INT32_MAX } = options;
+  return (
+    badSignal(options.signal) ??
+    badFrom(options.from) ??
+    badPartitions(options.partitions) ??
+    outOfRange("answerBytes", answerBytes, CLIENT_FETCH_BYTES_MIN, INT32_MAX) ??
+    outOfRange("maxWaitMs", maxWaitMs, 0, INT32_MAX) ??
+    outOfRange("minBytes", minBytes, 0, answerBytes) ??
+    badRestart("onTruncated", options.onTruncated) ??
+    badRestart("onOutOfRange", options.onOutOfRange) ??
+    badCallback("onLost", options.onLost) ??
+    badCallback("onRecovered", options.onRecovered)
+  );
+}
+
+function badPartitions(partitions: unknown): MillraceError | undefined {
+  if (partitions === undefined) return undefined;
+  if (!Array.isArray(partitions) || partitions.length === 0) {
+    return badArgument("partitions", partitions, "an array of at least one partition");
+  }
+  for (const each of partitions) {
+    const bad = outOfRange("partitions", each, 0, INT32_MAX);
+    if (bad !== undefined) return bad;
+  }
+  return undefined;
+}
+
+function badFrom(from: unknown): MillraceError | undefined {
+  if (from === undefined) return undefined;
+  if (!isMap(from)) return badStart("from", from);
+  for (const each of Object.values(from)) {
+    for (const start of isMap(each) ? Object.values(each) : [each]) {
+      const bad = badStart("from", start);
+      if (bad !== undefined) return bad;
+    }
+  }
+  return undefined;
+}
+
+function badStart(name: string, start: unknown): MillraceError | undefined {
+  if (start === "earliest" || start === "latest") return undefined;
+  if (start instanceof Date)
+    return Number.isNaN(start.getTime()) ? badArgument(name, start, "a valid Date") : undefined;
+  try {
+    checkedOffset(start);
+    return undefined;
+  } catch (error) {
+    return error as MillraceError;
+  }
+}
+
+function badRestart(name: string, choice: unknown): MillraceError | undefined {
+  return choice === undefined || choice === "error" || typeof choice === "function"
+    ? undefined
+    : badStart(name, choice);
+}
+
+function badCallback(name: string, value: unknown): MillraceError | undefined {
+  return value === undefined || typeof value === "function" ? undefined : badArgument(name, value, "a function");
+}
+
+const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !(value instanceof Date);
+
+/** Where a partition is to start. */
+export function chosenStart(from: StartPositions | undefined, topic: string, partition: number): StartPosition {
+  const ofTopic = isMap(from) ? (Object.hasOwn(from, topic) ? from[topic] : undefined) : from;
+  if (!isMap(ofTopic)) return (ofTopic as StartPosition | undefined) ?? "earliest";
+  return (ofTopic[partition] as StartPosition | undefined) ?? "earliest";
+}

@@ -1,0 +1,137 @@
+// One iteration of a subscription: a link of its own, made when the first batch is asked for and closed however it ends.
+
+import { MillraceError } from "../../model/errors.js";
+import type { CheckpointPosition } from "../checkpoint/store.js";
+import { Follower } from "../follower.js";
+import type { Backend, Link } from "../link.js";
+import type { ReadPosition } from "../read-position.js";
+import type { RecordBatch } from "../record-batch.js";
+import { SteadyLink } from "../steady-link.js";
+import type { FollowOptions } from "./options.js";
+import { Starts } from "./starts.js";
+
+/** What a client gives its subscriptions. */
+export interface SubscriptionHost {
+  readonly backend: Backend;
+  /** How long a link may take to be made again before the first answer has come, in milliseconds. */
+  readonly retryMs: number;
+  /** `stop` is called when the client is closed. Returns what forgets it. */
+  onClose(stop: (reason: MillraceError) => void): () => void;
+}
+
+/** What is to be read, as often as somebody iterates it. */
+export interface ReadingPlan {
+  readonly kind: "follow" | "replay";
+  readonly topics: readonly string[];
+  readonly options: FollowOptions;
+}
+
+type Batches = readonly RecordBatch[];
+
+export class Reading implements AsyncIterableIterator<Batches, void> {
+  private readonly stop = new AbortController();
+  private readonly starts: Starts;
+  private readonly answers: AsyncGenerator<Batches, void, undefined>;
+  private left = false;
+
+  constructor(
+    private readonly host: SubscriptionHost,
+    private readonly plan: ReadingPlan,
+    saved: ReadonlyMap<string, CheckpointPosition> = new Map(),
+    /** Is told once where the reading began, before anything is read. */
+    private readonly onBegun?: (starts: readonly ReadPosition[]) => Promise<void>,
+  ) {
+    this.starts = new Starts(plan.topics, plan.options, plan.kind === "replay", saved);
+    this.answers = this.read();
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<Batches, void>> {
+    try {
+      return await this.answers.next();
+    } catch (error) {
+      // Left while it waited: whoever leaves has no use for the reason.
+      if (this.left) return { done: true, value: undefined };
+      throw error;
+    }
+  }
+
+  /** Also while a `next` waits: that one ends, too. */
+  async return(): Promise<IteratorResult<Batches, void>> {
+    this.left = true;
+    this.stop.abort();
+    await this.answers.return();
+    return { done: true, value: undefined };
+  }
+
+  private async *read(): AsyncGenerator<Batches, void, undefined> {
+    const { host, stop, starts } = this;
+    const { options } = this.plan;
+    const { signal } = options;
+    const abort = (): void => stop.abort(signal?.reason);
+    const forget = host.onClose((reason) => stop.abort(reason));
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      signal?.throwIfAborted();
+      const first = await this.open();
+      const follower = new Follower({
+        connect: connectAfter(first, host.backend),
+        positions: starts.positions,
+        maxBytes: options.answerBytes,
+        // A replay has something to read in each partition that it asks for, and does not wait.
+        maxWaitMs: options.maxWaitMs,
+        minBytes: options.minBytes,
+        signal: stop.signal,
+        onLost: options.onLost,
+        onRecovered: options.onRecovered,
+        restart: (link, refused) => starts.restart(link, refused),
+      });
+      try {
+        yield* follower;
+      } finally {
+        first.destroy();
+      }
+    } finally {
+      forget();
+      signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  /** The link on which it was asked where to begin: the reading goes on over it. */
+  private async open(): Promise<Link> {
+    const { host, starts, stop } = this;
+    const links = new SteadyLink({
+      connect: () => host.backend.connect(),
+      address: host.backend.address,
+      retryMs: host.retryMs,
+    });
+    try {
+      const link = await links.use(async (on) => {
+        await starts.open(on);
+        return on;
+      }, stop.signal);
+      await this.onBegun?.(starts.begunAtLatest);
+      return link;
+    } catch (error) {
+      links.destroy();
+      throw error;
+    }
+  }
+}
+
+/** The first link is there already. */
+function connectAfter(first: Link, backend: Backend): () => Promise<Link> {
+  let given = false;
+  return () => {
+    if (given) return backend.connect();
+    given = true;
+    return Promise.resolve(first);
+  };
+}
+
+/** What an iteration ends with when its client is closed under it. */
+export const clientClosed = (address: string): MillraceError =>
+  new MillraceError("CLOSED", `the client of ${address} was closed by this program`);
