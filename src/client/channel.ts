@@ -3,7 +3,7 @@
 
 import { connect as connectSocket, type Socket } from "node:net";
 import { MillraceError } from "../model/errors.js";
-import { CLIENT_READ_BYTES } from "../model/limits.js";
+import { CLIENT_KEEP_ALIVE_MS, CLIENT_READ_BYTES } from "../model/limits.js";
 import type { RequestKind } from "../protocol/api-keys.js";
 import { addressText, type BrokerAddress } from "./address.js";
 import { AnswerCutter } from "./answer-cutter.js";
@@ -49,7 +49,8 @@ export class Channel {
       answer: (view, from, end, owned) => this.answered(view, from, end, owned),
     });
     const onread = { buffer, callback: (bytes: number) => this.received(cutter, bytes) };
-    this.socket = connectSocket({ ...target, noDelay: true, keepAlive: true, onread });
+    const keepAlive = { keepAlive: true, keepAliveInitialDelay: CLIENT_KEEP_ALIVE_MS };
+    this.socket = connectSocket({ ...target, noDelay: true, ...keepAlive, onread });
     this.outbox = new Outbox(this.socket);
     this.socket.on("error", (error) => this.socketFailed(error));
     this.socket.on("close", () => this.socketFailed(undefined));
@@ -115,9 +116,10 @@ export class Channel {
         expired: false,
       };
       write(correlationId);
-      if (signal !== undefined) abandonOn(signal, request);
       // TypeScript does not see that an OpenRequestOf any kind is one of the union.
-      this.queue.push(request as unknown as OpenRequest);
+      const open = request as unknown as OpenRequest;
+      if (signal !== undefined) abandonOn(signal, request, () => this.queue.abandon(open));
+      this.queue.push(open);
       this.outbox.filled();
     });
   }
@@ -202,7 +204,7 @@ export class Channel {
   }
 
   private socketFailed(cause: Error | undefined): void {
-    if (this.state === "closing" && this.queue.length === 0) this.finish(this.closedHere(), undefined);
+    if (this.state === "closing" && !this.queue.isAwaited()) this.finish(this.closedHere(), undefined);
     else if (this.state === "connecting") this.break(connectFailure(this.address, cause));
     else this.break(this.lost(cause));
   }
@@ -231,10 +233,14 @@ export class Channel {
 }
 
 /** Rejects a request when its signal is aborted. It keeps its place in the queue, so that its answer is not taken for another. */
-function abandonOn<Kind extends RequestKind>(signal: AbortSignal, request: OpenRequestOf<Kind>): void {
+function abandonOn<Kind extends RequestKind>(
+  signal: AbortSignal,
+  request: OpenRequestOf<Kind>,
+  giveUp: () => void,
+): void {
   const { resolve, reject } = request;
   const abandon = (): void => {
-    request.expired = true;
+    giveUp();
     reject(signal.reason);
   };
   signal.addEventListener("abort", abandon, { once: true });

@@ -10,6 +10,7 @@ import {
   CLIENT_RECONNECT_MS_MAX,
   CLIENT_RECONNECT_MS_MIN,
 } from "../model/limits.js";
+import { unlessAborted } from "./abort.js";
 import { Backoff } from "./backoff.js";
 import { type Failure, fetchRound, type Round } from "./fetch-round.js";
 import type { Link } from "./link.js";
@@ -166,12 +167,16 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
   }
 
   private async connected(): Promise<Link> {
-    this.options.signal?.throwIfAborted();
     if (this.connection !== undefined) return this.connection;
-    const connection = await this.options.connect();
+    const { connect, signal } = this.options;
+    const connecting = connect();
+    // It may take seconds; whoever is left behind by the signal is not needed any more.
+    connecting.then(
+      (late) => this.closed && late.destroy(),
+      () => undefined,
+    );
+    const connection = await unlessAborted(connecting, signal);
     if (this.closed) {
-      connection.destroy();
-      this.options.signal?.throwIfAborted();
       throw new MillraceError("CLOSED", "the follower was closed while it connected");
     }
     this.connection = connection;

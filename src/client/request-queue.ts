@@ -65,7 +65,7 @@ export class RequestQueue {
   private head = 0;
   private armedFor = Number.POSITIVE_INFINITY;
   private disarm: (() => void) | undefined;
-  private onEmpty: (() => void)[] = [];
+  private onDrained: (() => void)[] = [];
 
   constructor(private readonly time: RequestTime) {}
 
@@ -91,18 +91,24 @@ export class RequestQueue {
     if (this.head === this.requests.length) {
       this.requests = [];
       this.head = 0;
-      this.empty();
     } else if (this.head >= COMPACT_AT && this.head * 2 >= this.requests.length) {
       this.requests = this.requests.slice(this.head);
       this.head = 0;
     }
+    if (this.onDrained.length > 0) this.tellDrained();
     return request;
   }
 
-  /** Resolves when no request is open. */
+  /** Resolves when nobody waits for an answer any more. Those that come too late, or that were given up, may never come. */
   drained(): Promise<void> {
-    if (this.length === 0) return Promise.resolve();
-    return new Promise((resolve) => this.onEmpty.push(resolve));
+    if (!this.isAwaited()) return Promise.resolve();
+    return new Promise((resolve) => this.onDrained.push(resolve));
+  }
+
+  /** Nobody wants the answer of this request any more. It keeps its place. */
+  abandon(request: OpenRequest): void {
+    request.expired = true;
+    this.tellDrained();
   }
 
   /** Rejects all that are open; the queue is empty and its timer is gone afterwards. */
@@ -115,7 +121,7 @@ export class RequestQueue {
     for (const request of open) {
       if (!request.expired) request.reject(error);
     }
-    this.empty();
+    this.tellDrained();
   }
 
   private arm(deadline: number): void {
@@ -140,11 +146,19 @@ export class RequestQueue {
     this.armedFor = Number.POSITIVE_INFINITY;
     this.disarm = undefined;
     if (next !== Number.POSITIVE_INFINITY) this.arm(next);
+    this.tellDrained();
   }
 
-  private empty(): void {
-    const waiting = this.onEmpty;
-    this.onEmpty = [];
+  /** Somebody waits for the answer of one that is open. */
+  isAwaited(): boolean {
+    for (let i = this.head; i < this.requests.length; i++) if (!this.requests[i].expired) return true;
+    return false;
+  }
+
+  private tellDrained(): void {
+    if (this.onDrained.length === 0 || this.isAwaited()) return;
+    const waiting = this.onDrained;
+    this.onDrained = [];
     for (const resolve of waiting) resolve();
   }
 }

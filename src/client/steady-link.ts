@@ -5,6 +5,7 @@ import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MillraceError } from "../model/errors.js";
 import { CLIENT_RECONNECT_MS_MAX, CLIENT_RECONNECT_MS_MIN } from "../model/limits.js";
+import { unlessAborted } from "./abort.js";
 import { Backoff } from "./backoff.js";
 import type { Link } from "./link.js";
 import { isRetriable } from "./retriable.js";
@@ -51,7 +52,7 @@ export class SteadyLink implements LinkUser {
       try {
         signal?.throwIfAborted();
         link = this.connected();
-        return await ask(await link);
+        return await ask(await unlessAborted(link, signal));
       } catch (error) {
         if (signal?.aborted) throw signal.reason;
         if (this.closing.signal.aborted) throw this.closed();

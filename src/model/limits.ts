@@ -230,6 +230,9 @@ export const PRODUCE_RETRY_MS = 10_000;
 /** How long a verb may take to end after the first signal, for answers that are due and output that is slow. A person waits. */
 export const CLI_SIGNAL_WAIT_MS = 3_000;
 
+/** How often `millrace backup` looks at a partition again that retention changes under it: each time it has to be faster than a roll. */
+export const BACKUP_TRIES = 10;
+
 /** Where the embedded log lays out what is appended in one iteration of the loop: a native call's worth, below the L2 cache. */
 export const EMBEDDED_REGION_BYTES = 1024 * 1024;
 /** What of it may wait in the writer for room on the disk; the rest waits in the program's own memory. */
@@ -261,6 +264,11 @@ export const CLIENT_FOLLOW_BYTES = 4 * 1024 * 1024;
 export const CLIENT_RECONNECT_MS_MIN = 50;
 /** The longest pause: an outage costs little, and its end is noticed within seconds. */
 export const CLIENT_RECONNECT_MS_MAX = 5_000;
+/**
+ * A silent connection is probed after so long, and given up ten seconds later: without it the kernel asks after two hours, and a
+ * firewall between the two has forgotten the connection long before. Below the wait of a follower's fetch it would only cost.
+ */
+export const CLIENT_KEEP_ALIVE_MS = 30_000;
 /** How long a client tries again what may be asked twice: longer than a restart takes, shorter than anybody looks at nothing. */
 export const CLIENT_RETRY_MS = 30_000;
 /** How often a position is moved after refusals before the broker has answered from it: a place that retention overtakes, not a fault. */
