@@ -133,7 +133,7 @@ const stoppable = (broker: Omit<RunningBroker, "stop" | typeof Symbol.asyncDispo
   },
 });
 
-/** The same with settings that are checked already. */
+/** @internal The same with settings that are checked already. Not in the types of the package: they would ask for valibot. */
 export async function startResolved(resolved: Resolved, log: OperatorLog): Promise<RunningBroker> {
   const { settings } = resolved;
   const version = await packageVersion();
