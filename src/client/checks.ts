@@ -71,6 +71,11 @@ export function badPositions(positions: unknown): MillraceError | undefined {
   return outOfRange("partitions", positions.length, 1, FETCH_PARTITIONS_MAX) ?? firstOf(positions, badPosition);
 }
 
+export function badPlace(at: unknown): MillraceError | undefined {
+  if (typeof at === "number" || at === "earliest" || at === "latest") return undefined;
+  return badArgument("at", at, `"earliest", "latest" or milliseconds since 1970`);
+}
+
 export function badTopics(topics: unknown): MillraceError | undefined {
   return Array.isArray(topics) ? firstOf(topics, badTopic) : badArgument("topics", topics, "an array of topic names");
 }

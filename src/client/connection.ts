@@ -3,7 +3,6 @@
 
 import { performance } from "node:perf_hooks";
 import { AckPolicy } from "../model/ack-policy.js";
-import { badArgument } from "../model/arguments.js";
 import { systemTimers } from "../model/clock.js";
 import { MillraceError } from "../model/errors.js";
 import { CLIENT_ANSWER_BYTES_MAX, OFFSET_MAX } from "../model/limits.js";
@@ -35,6 +34,7 @@ import { Channel } from "./channel.js";
 import {
   badConnection,
   badPartition,
+  badPlace,
   badPositions,
   badRegion,
   badRequest,
@@ -386,11 +386,6 @@ export class Connection implements Link {
       return Promise.reject(error);
     }
   }
-}
-
-function badPlace(at: unknown): MillraceError | undefined {
-  if (typeof at === "number" || at === "earliest" || at === "latest") return undefined;
-  return badArgument("at", at, `"earliest", "latest" or milliseconds since 1970`);
 }
 
 /** For messages: not a thousand of them. */

@@ -9,6 +9,7 @@ export const layers = [
   "main",
   "cli",
   "ops",
+  "embedded",
   "server",
   "broker",
   "log",
@@ -29,6 +30,8 @@ const only: Record<string, { readonly layers: readonly string[]; readonly packag
 /** Pairs that the order alone would allow. */
 const never: readonly (readonly [from: string, to: string, why: string])[] = [
   ["storage", "protocol", "storage keeps bytes and never sees the protocol"],
+  ["embedded", "storage", "what logs offer to others is in log"],
+  ["embedded", "server", "there is no wire between a program and its own logs"],
   ["server", "client", "the broker does not talk to itself"],
   ["broker", "client", "the broker does not talk to itself"],
   ["log", "client", "the log is below every network"],
