@@ -6,6 +6,7 @@ import { counted } from "../model/plural.js";
 import { RECORD_FORMATS, type RecordFormat } from "../model/record-format.js";
 import { integer } from "../ops/settings/kinds.js";
 import type { DumpItem } from "../storage/dump.js";
+import { helpText } from "./help.js";
 import type { Io } from "./io.js";
 import { Output } from "./output.js";
 import { partitionDirs } from "./partition-dirs.js";
@@ -42,7 +43,7 @@ export function dumpCommand(program: Command, io: Io): void {
       new Option("--format <format>", "for a segment without partition.json beside it").choices(RECORD_FORMATS),
     )
     .option("--json", "print a JSON value a line")
-    .addHelpText("after", EXAMPLES)
+    .addHelpText("after", helpText(io, EXAMPLES))
     .action((path: string, options: DumpVerbOptions) => dumpAll(path, options, io));
 }
 

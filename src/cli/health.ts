@@ -4,6 +4,7 @@
 import type { Command } from "commander";
 import { duration } from "../ops/settings/kinds.js";
 import { type BrokerOption, onBroker, withBroker } from "./connect.js";
+import { helpText } from "./help.js";
 import type { Io } from "./io.js";
 import { value } from "./values.js";
 
@@ -28,7 +29,7 @@ export function healthCommand(program: Command, io: Io): void {
       .description("Ask a broker for its metadata, with a deadline."),
   )
     .option("--timeout <time>", "how long it may take, all in all", value(duration(1, 3_600_000)), TIMEOUT_MS)
-    .addHelpText("after", EXAMPLES)
+    .addHelpText("after", helpText(io, EXAMPLES))
     .action((options: HealthVerbOptions) => health(options, io));
 }
 

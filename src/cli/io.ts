@@ -12,6 +12,8 @@ export interface Io {
   readonly stdin: () => Promise<Input>;
   readonly stdout: ByteSink;
   readonly stdoutIsTerminal: boolean;
+  /** How wide the terminal is that shows stdout; undefined: it is none. */
+  readonly stdoutColumns?: number;
   /** Everything that is no data. */
   readonly stderr: Messages;
   /** ^C and `kill`. As long as nobody listens they end the process at once. */
@@ -28,6 +30,8 @@ export interface Messages {
   write(text: string): void;
   /** A person looks at it: progress may be shown. */
   readonly isTerminal: boolean;
+  /** How wide that terminal is now; undefined: nobody knows. */
+  readonly columns?: number;
 }
 
 const FILE_CHUNK_BYTES = 1024 * 1024;
@@ -43,10 +47,20 @@ export function processIo(): ProcessIo {
     stdin: openStdin,
     stdout: new DescriptorSink(1),
     stdoutIsTerminal: isatty(1),
-    stderr: { write: (text) => void process.stderr.write(text), isTerminal: process.stderr.isTTY === true },
+    stdoutColumns: isatty(1) ? columnsOf(process.stdout) : undefined,
+    stderr: {
+      write: (text) => void process.stderr.write(text),
+      isTerminal: process.stderr.isTTY === true,
+      get columns() {
+        return columnsOf(process.stderr);
+      },
+    },
     onStopSignal: onProcessSignal,
   };
 }
+
+/** A terminal that was never told its size says 0. */
+const columnsOf = ({ columns }: NodeJS.WriteStream): number | undefined => (columns > 0 ? columns : undefined);
 
 async function openStdin(): Promise<Input> {
   const stats = await promisify(fstat)(0);

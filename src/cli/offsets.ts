@@ -6,6 +6,7 @@ import { ApiKey } from "../protocol/api-keys.js";
 import type { PartitionMetadata } from "../protocol/metadata.js";
 import { type BrokerOption, onBroker, withBroker } from "./connect.js";
 import { Failed } from "./failure.js";
+import { helpText } from "./help.js";
 import type { Io } from "./io.js";
 import { type Column, tableText } from "./table.js";
 import { ISO_RULE, isoTime, msTime } from "./times.js";
@@ -67,7 +68,7 @@ export function offsetsCommand(program: Command, io: Io): void {
   )
     .option("--at <time>", "a day, a time, or milliseconds since 1970", parseAt)
     .option("--json", "print JSON instead of a table")
-    .addHelpText("after", EXAMPLES)
+    .addHelpText("after", helpText(io, EXAMPLES))
     .action((topic: string, options: OffsetsVerbOptions) =>
       onBroker(options, io, async (connection) => {
         const rows = await rowsOf(connection, topic, options.at);

@@ -2,11 +2,13 @@
 
 import { Command, CommanderError } from "commander";
 import { packageVersion } from "../ops/version.js";
+import { backupCommand } from "./backup/backup.js";
 import { consumeCommand } from "./consume/consume.js";
 import { dumpCommand } from "./dump.js";
 import { Exit, exitOf, failureText, messageText } from "./failure.js";
 import { fetchDemoCommand } from "./fetch-demo/fetch-demo.js";
 import { healthCommand } from "./health.js";
+import { HELP_COLUMNS, helpText } from "./help.js";
 import type { Io } from "./io.js";
 import { offsetsCommand } from "./offsets.js";
 import { ClosedPipe } from "./output.js";
@@ -37,13 +39,15 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
     .version(await packageVersion(), "-V, --version", "print the version")
     .enablePositionalOptions()
     .showSuggestionAfterError()
-    .addHelpText("after", EXAMPLES)
+    .addHelpText("after", helpText(io, EXAMPLES))
     .exitOverride()
     .configureOutput({
       writeOut: (text) => {
         help += text;
       },
       writeErr: (text) => io.stderr.write(text),
+      getOutHelpWidth: () => io.stdoutColumns ?? HELP_COLUMNS,
+      getErrHelpWidth: () => io.stderr.columns ?? HELP_COLUMNS,
     });
   produceCommand(program, io);
   consumeCommand(program, io);
@@ -52,6 +56,7 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
   healthCommand(program, io);
   verifyCommand(program, io);
   dumpCommand(program, io);
+  backupCommand(program, io);
   fetchDemoCommand(program, io);
   serveCommand(
     program,

@@ -5,6 +5,8 @@ import type { Io } from "./io.js";
 /** How often the line is rewritten: often enough to be seen moving. */
 const REFRESH_MS = 100;
 const BAR_CELLS = 24;
+/** Of a terminal that does not say how wide it is. */
+const COLUMNS = 80;
 
 export class Progress {
   private readonly startedAt: number;
@@ -29,7 +31,7 @@ export class Progress {
     if (!this.isShown || now - this.shownAt < REFRESH_MS) return;
     this.shownAt = now;
     const bar = share === undefined ? "" : `${barOf(share)} `;
-    this.io.stderr.write(`\r\x1b[K${bar}${this.text(count, bytes, now)}`);
+    this.io.stderr.write(`\r\x1b[K${this.fitting(`${bar}${this.text(count, bytes, now)}`)}`);
   }
 
   /** Removes the line and says what was done. */
@@ -40,6 +42,12 @@ export class Progress {
   /** Removes the line. */
   clear(): void {
     if (this.isShown && this.shownAt !== this.startedAt) this.io.stderr.write("\r\x1b[K");
+  }
+
+  /** A line that is wider than the window goes on in the next one, and only that would be rewritten. */
+  private fitting(line: string): string {
+    const { columns = COLUMNS } = this.io.stderr;
+    return line.slice(0, Math.max(1, columns - 1));
   }
 
   private text(count: number, bytes: number, now: number): string {

@@ -1,4 +1,4 @@
-// Tables on stdout: columns for people, or one JSON value for programs.
+// Tables on stdout: columns for people, or a JSON value a line for programs, so that a table and a stream are read alike.
 
 export interface Column<Row> {
   readonly title: string;
@@ -17,3 +17,6 @@ export function tableText<Row>(columns: readonly Column<Row>[], rows: readonly R
       .trimEnd();
   return [columns.map(({ title }) => title), ...cells].map((values) => `${line(values)}\n`).join("");
 }
+
+/** A line for each row. */
+export const jsonLines = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join("");

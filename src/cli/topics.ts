@@ -3,6 +3,7 @@
 import type { Command } from "commander";
 import type { PartitionMetadata, TopicMetadata } from "../protocol/metadata.js";
 import { type BrokerOption, onBroker, withBroker } from "./connect.js";
+import { helpText } from "./help.js";
 import type { Io } from "./io.js";
 import { type Column, tableText } from "./table.js";
 import { topicName } from "./values.js";
@@ -52,7 +53,7 @@ export function topicsCommand(program: Command, io: Io): void {
       .argument("[topic]", "only this one", topicName),
   )
     .option("--json", "print JSON instead of a table")
-    .addHelpText("after", EXAMPLES)
+    .addHelpText("after", helpText(io, EXAMPLES))
     .action((topic: string | undefined, options: TopicsVerbOptions) =>
       onBroker(options, io, async (connection) => {
         const topics = await connection.metadata(topic === undefined ? [] : [topic]);

@@ -6,9 +6,11 @@ import { counted } from "../model/plural.js";
 import type { RepairStep } from "../storage/repair.js";
 import type { Finding } from "../storage/verify.js";
 import { Failed } from "./failure.js";
+import { helpText } from "./help.js";
 import type { Io } from "./io.js";
 import { Output } from "./output.js";
 import { partitionDirs } from "./partition-dirs.js";
+import { type Styles, stylesOf } from "./style.js";
 
 interface VerifyVerbOptions {
   readonly repair?: boolean;
@@ -35,7 +37,7 @@ export function verifyCommand(program: Command, io: Io): void {
     .argument("<dir>")
     .option("--repair", "make partitions open again, giving up what cannot be kept")
     .option("--json", "print a JSON value a line")
-    .addHelpText("after", EXAMPLES)
+    .addHelpText("after", helpText(io, EXAMPLES))
     .action((dir: string, options: VerifyVerbOptions) => verify(dir, options, io));
 }
 
@@ -49,16 +51,19 @@ interface Tally {
 
 async function verify(dir: string, options: VerifyVerbOptions, io: Io): Promise<void> {
   const dirs = await partitionDirs(dir);
+  const { isIncomplete } = await import("./backup/target.js");
+  if (await isIncomplete(dir)) throw new Failed(`${dir} is a backup that was interrupted: remove it and begin anew`);
   const { verifyPartition } = await import("../storage/verify.js");
   const { repairPartition } = await import("../storage/repair.js");
   if (!options.repair) io.stderr.write("millrace: reading without the lock; a broker may be writing meanwhile\n");
   const output = new Output(io.stdout);
+  const styles = stylesOf(io);
   const tally: Tally = { damages: 0, unrepaired: 0, records: 0, segments: 0 };
   for (const partition of dirs) {
     const steps = options.repair ? repairPartition(partition, systemClock) : verifyPartition(partition);
     for await (const step of steps) {
       count(tally, step);
-      output.text(options.json ? `${JSON.stringify(step)}\n` : stepText(step));
+      output.text(options.json ? `${JSON.stringify(step)}\n` : stepText(step, styles));
       if (output.isFull) await output.handOver();
     }
   }
@@ -96,21 +101,21 @@ function count(tally: Tally, step: RepairStep): void {
   }
 }
 
-function stepText(step: RepairStep): string {
+function stepText(step: RepairStep, { good, bad, faint }: Styles): string {
   switch (step.kind) {
     case "segment":
-      return `ok       ${step.path}: ${counted(step.records, "record")}, ${counted(step.bytes, "byte")}\n`;
+      return `${good("ok")}       ${step.path}: ${counted(step.records, "record")}, ${counted(step.bytes, "byte")}\n`;
     case "damage": {
       // A refusal to open names its file itself.
       const what = step.what.replace(`${step.path}: `, "");
-      return `DAMAGED  ${step.path}${placeText(step.position, step.offset)}: ${what}\n`;
+      return `${bad("DAMAGED")}  ${step.path}${placeText(step.position, step.offset)}: ${what}\n`;
     }
     case "note":
-      return `note     ${step.path}: ${step.what}\n`;
+      return `${faint("note")}     ${step.path}: ${step.what}\n`;
     case "repaired":
-      return `repaired ${step.path}: ${step.what}\n`;
+      return `${good("repaired")} ${step.path}: ${step.what}\n`;
     case "unrepaired":
-      return `NOT REPAIRED ${step.path}: ${step.what}\n`;
+      return `${bad("NOT REPAIRED")} ${step.path}: ${step.what}\n`;
   }
 }
 

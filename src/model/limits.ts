@@ -278,3 +278,28 @@ export const CHECKPOINT_EVERY_MS = 100;
 
 /** A directory of an ephemeral broker that nobody has locked is left alone for so long: its broker is about to. */
 export const EPHEMERAL_UNLOCKED_MS = 60_000;
+
+/** How long a producer's first record of a batch waits for others, unless told otherwise. */
+export const PRODUCER_LINGER_MS = 5;
+/** A producer's batch, unless told otherwise: see docs/decisions.md for what smaller and larger ones cost. */
+export const PRODUCER_BATCH_BYTES = 256 * 1024;
+/** Records of a batch, unless told otherwise: settling them holds the event loop for some milliseconds. */
+export const PRODUCER_BATCH_RECORDS = 16_384;
+/** Requests of one partition in flight, unless told otherwise: enough to hide the way there and back behind a barrier. */
+export const PRODUCER_REQUESTS_IN_FLIGHT = 5;
+/** What a producer's records that were not acknowledged may take, unless told otherwise: twice what may be in flight. */
+export const PRODUCER_QUEUED_BYTES = 32 * 1024 * 1024;
+/** From how many times that bound on a send is refused: callers that waited for room all find it. */
+export const PRODUCER_QUEUED_TIMES_MAX = 2;
+/** What is kept of a record beside its bytes: its promise, the two functions that settle it, its result. Measured: see docs/decisions.md. */
+export const PRODUCER_RECORD_OVERHEAD_BYTES = 256;
+/** How long a producer tries to get a record written, unless told otherwise: a restart of a broker with much to recover. */
+export const PRODUCER_DELIVERY_MS = 60_000;
+/** How often at the most is looked for what waits too long, for those who let it wait for milliseconds. */
+export const PRODUCER_LOOK_MS_MIN = 5;
+/** … and at the least: late by a second is near enough. */
+export const PRODUCER_LOOK_MS_MAX = 1_000;
+/** Text up to a third of this is laid out without memory of its own. */
+export const PRODUCER_TEXT_BYTES = 64 * 1024;
+/** Regions that a producer keeps for batches to come: a few megabytes at the default size. */
+export const PRODUCER_SPARES_MAX = 16;

@@ -10,7 +10,8 @@
 //
 // It can be repeated when it was cut off, as a recovery can, and in the same order of steps.
 
-import { join } from "node:path";
+import { copyFile, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { Clock } from "../model/clock.js";
 import { counted } from "../model/plural.js";
 import { native } from "../native/binding.js";
@@ -21,7 +22,7 @@ import type { FoundSegment } from "./partition-files.js";
 import { lockPartition } from "./partition-opening.js";
 import { firstAppendOf } from "./recovery.js";
 import { Segment } from "./segment.js";
-import { logName } from "./segment-name.js";
+import { logName, nextName } from "./segment-name.js";
 import { indexPathOf, writeIndex } from "./segment-store.js";
 import { copyTorn, moveTorn } from "./torn-files.js";
 import { type Finding, type PartitionVerdict, type SegmentVerdict, verifyPartition } from "./verify.js";
@@ -154,6 +155,7 @@ function epochsAfter(verdict: PartitionVerdict, cuts: boolean, clock: Clock): re
 
 async function cut({ found, examined }: SegmentVerdict): Promise<void> {
   if (found.bytes === examined.end.position) return;
+  await unshare(found.path);
   const file = await native.openFile(found.path, { writable: true });
   try {
     await file.truncate(examined.end.position);
@@ -161,6 +163,21 @@ async function cut({ found, examined }: SegmentVerdict): Promise<void> {
   } finally {
     file.close();
   }
+}
+
+/** A segment that a backup links has two names. What is cut here, and written behind the cut, must not be so there. */
+async function unshare(path: string): Promise<void> {
+  if ((await stat(path)).nlink === 1) return;
+  const own = join(dirname(path), nextName(0));
+  await copyFile(path, own);
+  const file = await native.openFile(own, { writable: true });
+  try {
+    await file.sync();
+  } finally {
+    file.close();
+  }
+  await native.renameFile(own, path);
+  await native.syncDirectory(dirname(path));
 }
 
 function toSegment({ found, examined }: SegmentVerdict, behind: readonly FoundSegment[], clock: Clock): Segment {

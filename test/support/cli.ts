@@ -17,6 +17,8 @@ export interface VerbOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** stderr is a terminal. */
   readonly terminal?: boolean;
+  /** How wide it is. */
+  readonly columns?: number;
   /** And stdout is, too. */
   readonly stdoutIsTerminal?: boolean;
   /** How many bytes stdin has, when it is a file. */
@@ -50,11 +52,13 @@ export async function millrace(args: readonly string[], options: VerbOptions = {
       },
     },
     stdoutIsTerminal: options.stdoutIsTerminal === true,
+    stdoutColumns: options.stdoutIsTerminal === true ? options.columns : undefined,
     stderr: {
       write: (text) => {
         stderr += text;
       },
       isTerminal: options.terminal === true,
+      columns: options.columns,
     },
     onStopSignal: (listener) => {
       options.signals?.on("signal", listener);

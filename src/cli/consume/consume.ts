@@ -14,6 +14,7 @@ import { integer, size } from "../../ops/settings/kinds.js";
 import type { PartitionMetadata } from "../../protocol/metadata.js";
 import { type BrokerOption, connectTo, onBroker, withBroker } from "../connect.js";
 import { Failed, Usage } from "../failure.js";
+import { helpText } from "../help.js";
 import type { Io } from "../io.js";
 import { Output } from "../output.js";
 import { Progress } from "../progress.js";
@@ -70,7 +71,7 @@ export function consumeCommand(program: Command, io: Io): void {
     .option("--max-records <n>", "stop after so many records", value(integer(1, OFFSET_MAX)))
     .option("--format <text>", "how each record is printed", "%s\\n")
     .option("--max-bytes <size>", "ask for so many bytes at once", value(size(KIB, 1024 * MIB)), MAX_BYTES)
-    .addHelpText("after", EXAMPLES)
+    .addHelpText("after", helpText(io, EXAMPLES))
     .action((topic: string, options: ConsumeVerbOptions) =>
       onBroker(options, io, (connection) => consume(connection, topic, options, io)),
     );

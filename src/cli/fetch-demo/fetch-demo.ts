@@ -7,6 +7,7 @@ import type { Log } from "../../log/embedded.js";
 import { OFFSET_MAX } from "../../model/limits.js";
 import { duration, integer } from "../../ops/settings/kinds.js";
 import { Failed } from "../failure.js";
+import { helpText } from "../help.js";
 import type { Io } from "../io.js";
 import { value } from "../values.js";
 import { playRounds, ROUNDS, type Round, roundText } from "./rounds.js";
@@ -53,7 +54,7 @@ export function fetchDemoCommand(program: Command, io: Io): void {
     .option("--max-wait-ms <ms>", "how long a fetch waits for it", value(duration(1, 3_600_000)), MAX_WAIT_MS)
     .option("--steps <n>", "play so many rounds", value(integer(1, ROUNDS)), ROUNDS)
     .option("--json", "print JSON instead of lines")
-    .addHelpText("after", EXAMPLES)
+    .addHelpText("after", helpText(io, EXAMPLES))
     .action((options: FetchDemoOptions) => fetchDemo(options, io));
 }
 

@@ -7,6 +7,7 @@ import { duration, integer, size } from "../../ops/settings/kinds.js";
 import { onBroker, withBroker } from "../connect.js";
 import { Failed, Usage } from "../failure.js";
 import { FRAMINGS } from "../framing.js";
+import { helpText } from "../help.js";
 import type { Io } from "../io.js";
 import { topicName, value } from "../values.js";
 import { parseRate } from "./pace.js";
@@ -72,7 +73,7 @@ export function produceCommand(program: Command, io: Io): void {
     .option("--rate <n/s>", "send at most so many records a second", parseRate)
     .option("--skip-empty", "drop empty lines instead of refusing them")
     .option("--print-offsets", "print `partition offset` of each batch on stdout")
-    .addHelpText("after", EXAMPLES)
+    .addHelpText("after", helpText(io, EXAMPLES))
     .action((topic: string, options: ProduceVerbOptions) =>
       onBroker(options, io, (connection) => produce(connection, topic, options, io)),
     );

@@ -120,9 +120,9 @@ export class ProduceRun {
       this.inputBytes += piece.length;
       if (pace !== undefined) await this.unlessStopped(pace.wait(producer.lastLine));
       await this.unlessStopped(producer.room());
+      const share = inputBytes === undefined ? undefined : this.inputBytes / Math.max(inputBytes, 1);
+      progress.show(producer.lastLine, this.inputBytes, share);
     }
-    const share = inputBytes === undefined ? undefined : this.inputBytes / Math.max(inputBytes, 1);
-    progress.show(producer.lastLine, this.inputBytes, share);
   }
 
   /** Waits, but not when nothing should be read any more. Throws why. */

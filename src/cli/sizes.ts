@@ -1,0 +1,36 @@
+// What a partition takes on the disk of this machine. The protocol does not carry it.
+
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+
+export interface PartitionSize {
+  /** Blocks in use by segments, their indexes and what is prepared, in bytes: an active segment is a large file and little of it. */
+  readonly diskBytes: number;
+  /** The same of the segments alone, where that is less than their length. */
+  readonly logBytes: number;
+}
+
+const BLOCK_BYTES = 512;
+
+export async function sizeOfPartition(dir: string): Promise<PartitionSize> {
+  let diskBytes = 0;
+  let logBytes = 0;
+  for (const name of await readdir(dir)) {
+    const stats = await statOf(join(dir, name));
+    if (stats === undefined) continue;
+    const used = stats.blocks * BLOCK_BYTES;
+    diskBytes += used;
+    if (name.endsWith(".log")) logBytes += Math.min(used, stats.size);
+  }
+  return { diskBytes, logBytes };
+}
+
+/** Undefined: retention was faster. */
+async function statOf(path: string) {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
