@@ -130,6 +130,11 @@ export class Broker {
     return { refused, poisoned, diskFull: isFull, diskAvailableBytes: availableBytes, diskMissingBytes: missingBytes };
   }
 
+  /** What may still be written before produces get LOG_FULL. */
+  get diskAvailableBytes(): number {
+    return this.disk.availableBytes;
+  }
+
   /** A read of the disk for a fetch failed. The reader is told STORAGE_FAILURE; here is why. */
   readFailed(log: PartitionLog, cause: unknown): void {
     this.deps.log.error({ kind: "fetch.read-failed", dir: log.dir, err: cause }, "a read for a fetch failed");

@@ -46,15 +46,23 @@ export interface TakenRecords {
   readonly cutBytes: number;
 }
 
-/** The whole records of a piece. Throws {@link DamagedRecordError} at the first that is damaged; `recordMax` bounds a payload. */
-export function takeRecords(piece: StoredPiece, format: StoredFormat, recordMax: number): TakenRecords {
+/**
+ * The whole records of a piece, `countMax` of them at most. Throws {@link DamagedRecordError} at the first that is damaged;
+ * `recordMax` bounds a payload.
+ */
+export function takeRecords(
+  piece: StoredPiece,
+  format: StoredFormat,
+  recordMax: number,
+  countMax = Number.POSITIVE_INFINITY,
+): TakenRecords {
   const { bytes } = piece;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const records: LogRecord[] = [];
   const header = format.headerBytes;
   let at = 0;
   let next = piece.offset as number;
-  while (at + header <= bytes.length) {
+  while (at + header <= bytes.length && records.length < countMax) {
     const length = view.getInt32(at);
     if (length < 1 || length > recordMax) {
       throw new DamagedRecordError(offset(next), piece.path, piece.position + at, `its length is ${length}`);

@@ -35,6 +35,10 @@ export class Histogram {
     this.counts = new Float64Array(((maxOctave - minOctave) << stepBits) + 2);
   }
 
+  get stepsPerOctave(): number {
+    return this.mask + 1;
+  }
+
   get total(): number {
     let total = 0;
     for (const count of this.counts) total += count;

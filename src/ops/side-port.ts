@@ -1,13 +1,14 @@
-// The HTTP side port: is it alive, is it ready. It reads only. It answers only who asks under its own address or a name that
-// is allowed: a web page elsewhere whose name was pointed at this address asks under that name, and gets nothing.
-//
-// On node:http itself: two fixed paths, no bodies, no parameters. A router would be a dependency and part of the start-up
-// time without a route to route.
+// The HTTP side port. It reads only: GET and HEAD, no bodies. It answers only who asks under its own address or a name that is
+// allowed: a web page elsewhere whose name was pointed at this address asks under that name, and gets nothing. Liveness and
+// readiness are answered from here at any time; what else there is, is a table of routes that it is given.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, isIP } from "node:net";
 import type { BrokerHealth } from "../broker/broker.js";
 import { OPS_CONNECTIONS_MAX, OPS_REQUEST_MS } from "../model/limits.js";
+import { json, type Reply, secure, send } from "./side-port-answer.js";
+import { readiness } from "./side-port-health.js";
+import { findRoute, type Route } from "./side-port-routes.js";
 
 export interface SidePortOptions {
   readonly host: string;
@@ -16,6 +17,8 @@ export interface SidePortOptions {
   /** Undefined while partitions are being opened. */
   readonly health: () => BrokerHealth | undefined;
   readonly stopping: () => boolean;
+  /** Beside /healthz and /readyz; the first that fits. */
+  readonly routes?: readonly Route[];
 }
 
 export interface SidePort {
@@ -24,7 +27,10 @@ export interface SidePort {
 }
 
 export async function openSidePort(options: SidePortOptions): Promise<SidePort> {
-  const server = createServer((request, response) => answer(options, request, response));
+  const routes = [...healthRoutes(options), ...(options.routes ?? [])];
+  const server = createServer((request, response) => {
+    void answer(options, routes, request, response);
+  });
   server.maxConnections = OPS_CONNECTIONS_MAX;
   server.requestTimeout = OPS_REQUEST_MS;
   server.headersTimeout = OPS_REQUEST_MS;
@@ -46,61 +52,63 @@ function close(server: Server): Promise<void> {
   });
 }
 
-function answer(options: SidePortOptions, request: IncomingMessage, response: ServerResponse): void {
-  if (!isAskedByOwnName(options, request)) {
-    send(response, 421, { error: "not a name of this broker; ops.allowed.hosts takes more" });
+const healthRoutes = ({ health, stopping }: SidePortOptions): readonly Route[] => [
+  { pattern: "/healthz", answer: () => json(200, { live: true }) },
+  {
+    pattern: "/readyz",
+    answer: () => {
+      const state = readiness(health(), stopping());
+      return json(state.ready ? 200 : 503, state);
+    },
+  },
+];
+
+async function answer(
+  options: SidePortOptions,
+  routes: readonly Route[],
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  secure(response);
+  const refusal = refuse(options, request);
+  if (refusal !== undefined) {
+    send(response, refusal);
     return;
+  }
+  const [path = "", query] = splitUrl(request.url ?? "");
+  const found = findRoute(routes, path);
+  if (found === undefined) {
+    send(response, json(404, { error: "no such page", code: "NOT_FOUND" }));
+    return;
+  }
+  try {
+    const asked = { parts: found.parts, query: new URLSearchParams(query), request, response };
+    const reply = await found.route.answer(asked);
+    if (reply !== undefined) send(response, reply);
+  } catch (error) {
+    // Routes answer what can fail. This is a fault of ours, told to whoever sees it first.
+    send(response, json(500, { error: error instanceof Error ? error.message : String(error), code: "INTERNAL" }));
+  }
+}
+
+function refuse(options: SidePortOptions, request: IncomingMessage): Reply | undefined {
+  if (!isAskedByOwnName(options, request)) {
+    return json(421, { error: "not a name of this broker; ops.allowed.hosts takes more", code: "FORBIDDEN" });
   }
   if (request.method !== "GET" && request.method !== "HEAD") {
-    response.setHeader("allow", "GET, HEAD");
-    send(response, 405, { error: "it reads only" });
-    return;
+    return { ...json(405, { error: "it reads only", code: "BAD_REQUEST" }), headers: { allow: "GET, HEAD" } };
   }
-  switch ((request.url ?? "").split("?", 1)[0]) {
-    case "/healthz":
-      send(response, 200, { live: true });
-      return;
-    case "/readyz": {
-      const state = readiness(options.health(), options.stopping());
-      send(response, state.ready ? 200 : 503, state);
-      return;
-    }
-    default:
-      send(response, 404, { error: "no such page; there are /healthz and /readyz" });
+  // A page elsewhere could not read the answer, but could ask for enough of them. Following a link to here is not that.
+  const { "sec-fetch-site": site, "sec-fetch-mode": mode } = request.headers;
+  if (site !== undefined && site !== "same-origin" && site !== "none" && mode !== "navigate") {
+    return json(403, { error: "not for pages of other origins", code: "FORBIDDEN" });
   }
+  return undefined;
 }
 
-interface Readiness {
-  readonly ready: boolean;
-  /** Why not, in sentences. */
-  readonly reasons: readonly string[];
-  readonly refused: BrokerHealth["refused"];
-  readonly poisoned: BrokerHealth["poisoned"];
-  readonly diskAvailableBytes?: number;
-  readonly diskMissingBytes?: number;
-}
-
-function readiness(health: BrokerHealth | undefined, stopping: boolean): Readiness {
-  if (health === undefined) {
-    return { ready: false, reasons: ["partitions are being opened"], refused: [], poisoned: [] };
-  }
-  const reasons: string[] = [];
-  if (stopping) reasons.push("the broker is stopping");
-  for (const { partition, reason } of health.refused) reasons.push(`${partition} refused to open: ${reason}`);
-  for (const { partition, reason } of health.poisoned) reasons.push(`${partition} refuses writes: ${reason}`);
-  const { diskFull, ...shown } = health;
-  if (diskFull) reasons.push("the disk is full up to disk.reserve.bytes");
-  return { ready: reasons.length === 0, reasons, ...shown };
-}
-
-function send(response: ServerResponse, status: number, body: object): void {
-  const text = `${JSON.stringify(body)}\n`;
-  response.writeHead(status, {
-    "content-type": "application/json; charset=utf-8",
-    "content-length": Buffer.byteLength(text),
-    "cache-control": "no-store",
-  });
-  response.end(response.req.method === "HEAD" ? undefined : text);
+function splitUrl(url: string): [path: string, query: string] {
+  const at = url.indexOf("?");
+  return at < 0 ? [url, ""] : [url.slice(0, at), url.slice(at + 1)];
 }
 
 /** The host of `Host:`, without its port. */

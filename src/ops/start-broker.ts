@@ -13,6 +13,7 @@ import { Server } from "../server/server.js";
 import { planDescriptors } from "./descriptors.js";
 import { EPHEMERAL_DEFAULTS, EphemeralDirectory } from "./ephemeral.js";
 import { silentLog } from "./log.js";
+import { type OpsPages, openOpsPages } from "./ops-pages.js";
 import { brokerOptions, serverOptions } from "./settings/options.js";
 import { type Resolved, resolve } from "./settings/resolve.js";
 import { fromDocument, type Source } from "./settings/sources.js";
@@ -144,7 +145,9 @@ export async function startResolved(resolved: Resolved, log: OperatorLog): Promi
   warn(resolved, descriptors.connections, limit, log);
   const options = brokerOptions(resolved, descriptors);
 
-  const state: { broker?: Broker; server?: Server; sidePort?: SidePort; stopping: boolean } = { stopping: false };
+  const state: { broker?: Broker; server?: Server; sidePort?: SidePort; pages?: OpsPages; stopping: boolean } = {
+    stopping: false,
+  };
   // The directory first: a second broker on it is told of the directory and its holder, not of a port.
   const dataDir = await openDataDir(options.dataDir, log);
   tellOfStart(resolved, version, log);
@@ -152,12 +155,25 @@ export async function startResolved(resolved: Resolved, log: OperatorLog): Promi
   try {
     // The side port before the partitions: whoever watches a long recovery sees a process that lives and is not ready.
     if (settings["ops.enabled"]) {
+      state.pages = openOpsPages({
+        version,
+        resolved,
+        broker: () => state.broker,
+        server: () => state.server,
+        opsPort: () => state.sidePort?.port ?? 0,
+        connectionsMax: descriptors.connections,
+        stopping: () => state.stopping,
+        clock: systemClock,
+        now: () => performance.now(),
+        timers: systemTimers,
+      });
       state.sidePort = await openSidePort({
         host: settings["ops.host"],
         port: settings["ops.port"],
         allowedHosts: settings["ops.allowed.hosts"] ?? [],
         health: () => state.broker?.health(),
         stopping: () => state.stopping,
+        routes: state.pages.routes,
       }).catch((cause: unknown) =>
         listenFailed(`ops.host ${settings["ops.host"]}, ops.port ${settings["ops.port"]}`, "ops.port", cause),
       );
@@ -181,17 +197,19 @@ export async function startResolved(resolved: Resolved, log: OperatorLog): Promi
   } catch (error) {
     state.server?.destroy();
     await state.broker?.close();
+    state.pages?.stop();
     await state.sidePort?.close();
     if (ownsDataDir) dataDir.release();
     throw error;
   }
 
-  const { broker, server, sidePort } = state;
+  const { broker, server, sidePort, pages } = state;
   let stopped: Promise<boolean> | undefined;
   const stop = async (): Promise<boolean> => {
     state.stopping = true;
     await server.stop();
     const clean = await broker.close();
+    pages?.stop();
     await sidePort?.close();
     return clean;
   };

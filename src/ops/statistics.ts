@@ -68,10 +68,7 @@ export function statisticsOf(broker: Broker, server: Server): BrokerStatistics {
     connectionsAccepted: sockets[SelectorCounter.ACCEPTED],
     bytesIn: sockets[SelectorCounter.BYTES_IN],
     bytesOut: sockets[SelectorCounter.BYTES_OUT],
-    queuedBytes:
-      sockets[SelectorCounter.EXTERNAL_QUEUED_BYTES] +
-      sockets[SelectorCounter.GATHERED_BYTES] +
-      sockets[SelectorCounter.OUTPUT_BYTES],
+    queuedBytes: queuedBytes(sockets),
     sendfileCalls: sockets[SelectorCounter.SENDFILE_CALLS],
     sendfileBytes: sockets[SelectorCounter.SENDFILE_BYTES],
     heapBytes: sockets[SelectorCounter.HEAP_BYTES],
@@ -81,4 +78,13 @@ export function statisticsOf(broker: Broker, server: Server): BrokerStatistics {
     turns: sockets[SelectorCounter.TURNS],
     longestTurnMicroseconds: sockets[SelectorCounter.LONGEST_TURN_US],
   };
+}
+
+/** Bytes of requests and answers that wait in memory, whoever holds them. */
+export function queuedBytes(sockets: Float64Array): number {
+  return (
+    sockets[SelectorCounter.EXTERNAL_QUEUED_BYTES] +
+    sockets[SelectorCounter.GATHERED_BYTES] +
+    sockets[SelectorCounter.OUTPUT_BYTES]
+  );
 }

@@ -199,6 +199,16 @@ export class PartitionLog {
     return this.#reader.offsetAtTime(ms);
   }
 
+  /** Bytes of records in all segments. */
+  get bytes(): number {
+    let sum = 0;
+    for (const { bytes } of this.#state.list.all) sum += bytes;
+    return sum;
+  }
+  get segmentCount(): number {
+    return this.#state.list.all.length;
+  }
+
   segments(): readonly SegmentInfo[] {
     return this.#state.list.all.map((segment) => ({
       baseOffset: offsetOf(segment.baseOffset),

@@ -22,8 +22,9 @@ function ask(port: number | undefined, path: string, host?: string, method = "GE
       incoming.on("data", (chunk) => {
         text += chunk;
       });
+      const isJson = /json/.test(incoming.headers["content-type"] ?? "");
       incoming.on("end", () =>
-        resolve({ status: incoming.statusCode ?? 0, body: text === "" ? {} : JSON.parse(text) }),
+        resolve({ status: incoming.statusCode ?? 0, body: isJson && text !== "" ? JSON.parse(text) : {} }),
       );
     });
     outgoing.on("error", reject);
@@ -72,8 +73,16 @@ describe("the side port", () => {
     const { opsPort } = await runBroker(withSidePort);
     expect((await ask(opsPort, "/healthz", undefined, "POST")).status).toBe(405);
     expect((await ask(opsPort, "/healthz", undefined, "HEAD")).status).toBe(200);
-    expect((await ask(opsPort, "/")).status).toBe(404);
-    expect((await ask(opsPort, "//healthz")).status).toBe(404);
+    for (const path of [
+      "/nothing",
+      "//healthz",
+      "/healthz/",
+      "/api/nothing",
+      "/../package.json",
+      "/%2e%2e/package.json",
+    ]) {
+      expect([path, (await ask(opsPort, path)).status]).toEqual([path, 404]);
+    }
   });
 
   it("lives and is not ready while partitions are being opened, and while the broker stops", async () => {
