@@ -38,11 +38,12 @@ export function knownStart(from: Exclude<StartPosition, Date>, partition: Partit
   return { offset: checkedOffset(from), epoch: UNKNOWN };
 }
 
+export const isOffset = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= OFFSET_MAX;
+
 /** Throws BAD_ARGUMENT unless it is an offset. */
 export function checkedOffset(value: unknown): Offset {
-  if (Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= OFFSET_MAX) {
-    return offset(value as number);
-  }
+  if (isOffset(value)) return offset(value);
   throw new MillraceError(
     "BAD_ARGUMENT",
     `${shown(value)} is no position: expected earliest, latest, an offset or a Date`,

@@ -4,9 +4,11 @@
 import { badArgument, badOptions } from "../../model/arguments.js";
 import { CHECKPOINT_EVERY_MS } from "../../model/limits.js";
 import { Saver } from "../checkpoint/saver.js";
-import { type CheckpointPosition, type CheckpointStore, positionKey } from "../checkpoint/store.js";
+import type { CheckpointPosition, CheckpointStore } from "../checkpoint/store.js";
 import { badTime } from "../checks.js";
+import type { ReadPosition } from "../read-position.js";
 import type { RecordBatch } from "../record-batch.js";
+import { BatchIterator } from "./batches.js";
 import { Reading, type ReadingPlan, type SubscriptionHost } from "./reading.js";
 import { RecordIterator, type SubscriptionRecord } from "./records.js";
 
@@ -46,25 +48,19 @@ export class CheckpointedSubscription implements AsyncIterable<RecordBatch> {
     this.saveEveryMs = options.saveEveryMs ?? CHECKPOINT_EVERY_MS;
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<RecordBatch, void, undefined> {
-    const saver = new Saver(this.store, this.saveEveryMs);
+  [Symbol.asyncIterator](): AsyncIterableIterator<RecordBatch, void> {
+    const { store, host, plan } = this;
+    const saver = new Saver(store, this.saveEveryMs);
     this.saver = saver;
-    const saved = new Map((await this.store.load()).map((each) => [positionKey(each.topic, each.partition), each]));
-    // Who starts at the end and is ended before anything came would the next time start at the end of then.
-    const keepStarts = (
-      starts: readonly { topic: string; partition: number; next: CheckpointPosition["offset"]; epoch: number }[],
-    ) =>
-      saver.handled(starts.map(({ topic, partition, next: offset, epoch }) => ({ topic, partition, offset, epoch })));
-    try {
-      for await (const batches of new Reading(this.host, this.plan, saved, keepStarts)) {
-        for (const batch of batches) {
-          yield batch;
-          await saver.handled([positionAfter(batch)]);
-        }
-      }
-    } finally {
-      await saver.flush();
-    }
+    const reading = new Reading(host, plan, {
+      load: () => store.load(),
+      // Whoever begins at the end and is ended before anything comes would the next time begin at the end of then.
+      begunAtLatest: (positions) => saver.handled(positions.map(positionOf)),
+    });
+    return new BatchIterator(reading, {
+      handled: (batch) => saver.handled([positionAfter(batch)]),
+      ended: () => saver.flush(),
+    });
   }
 
   /** The records one by one. A record is saved with its batch, when the first record of the next one is asked for. */
@@ -98,6 +94,13 @@ export class CheckpointedSubscription implements AsyncIterable<RecordBatch> {
     }
   }
 }
+
+const positionOf = ({ topic, partition, next, epoch }: ReadPosition): CheckpointPosition => ({
+  topic,
+  partition,
+  offset: next,
+  epoch,
+});
 
 const positionAfter = ({ topic, partition, nextOffset, epoch }: RecordBatch): CheckpointPosition => ({
   topic,

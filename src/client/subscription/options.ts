@@ -6,7 +6,7 @@ import { CLIENT_FETCH_BYTES_MIN } from "../../model/limits.js";
 import { badTopics, INT32_MAX, outOfRange } from "../checks.js";
 import type { LogTruncatedError, OffsetOutOfRangeError } from "../errors.js";
 import type { ReadBounds } from "../read-position.js";
-import { checkedOffset, type StartPosition } from "../start-position.js";
+import { isOffset, type StartPosition } from "../start-position.js";
 
 /** One start for all, or one for each topic, or for each partition of a topic. What is not named starts at `earliest`. */
 export type StartPositions =
@@ -124,12 +124,7 @@ function badStart(name: string, start: unknown): MillraceError | undefined {
   if (start === "earliest" || start === "latest") return undefined;
   if (start instanceof Date)
     return Number.isNaN(start.getTime()) ? badArgument(name, start, "a valid Date") : undefined;
-  try {
-    checkedOffset(start);
-    return undefined;
-  } catch (error) {
-    return error as MillraceError;
-  }
+  return isOffset(start) ? undefined : badArgument(name, start, "earliest, latest, an offset or a Date");
 }
 
 function badRestart(name: string, choice: unknown): MillraceError | undefined {

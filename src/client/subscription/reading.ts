@@ -1,7 +1,7 @@
 // One iteration of a subscription: a link of its own, made when the first batch is asked for and closed however it ends.
 
 import { MillraceError } from "../../model/errors.js";
-import type { CheckpointPosition } from "../checkpoint/store.js";
+import { type CheckpointPosition, positionKey } from "../checkpoint/store.js";
 import { Follower } from "../follower.js";
 import type { Backend, Link } from "../link.js";
 import type { ReadPosition } from "../read-position.js";
@@ -26,22 +26,27 @@ export interface ReadingPlan {
   readonly options: FollowOptions;
 }
 
+/** Where it begins when that was kept, and what is to be kept of where it began. */
+export interface KeptPositions {
+  load(): Promise<readonly CheckpointPosition[]>;
+  /** Is told once, before anything is read, which positions began at the end of then. */
+  begunAtLatest(positions: readonly ReadPosition[]): Promise<void>;
+}
+
+const NOTHING_KEPT: KeptPositions = { load: async () => [], begunAtLatest: async () => undefined };
+
 type Batches = readonly RecordBatch[];
 
 export class Reading implements AsyncIterableIterator<Batches, void> {
   private readonly stop = new AbortController();
-  private readonly starts: Starts;
   private readonly answers: AsyncGenerator<Batches, void, undefined>;
   private left = false;
 
   constructor(
     private readonly host: SubscriptionHost,
     private readonly plan: ReadingPlan,
-    saved: ReadonlyMap<string, CheckpointPosition> = new Map(),
-    /** Is told once where the reading began, before anything is read. */
-    private readonly onBegun?: (starts: readonly ReadPosition[]) => Promise<void>,
+    private readonly kept: KeptPositions = NOTHING_KEPT,
   ) {
-    this.starts = new Starts(plan.topics, plan.options, plan.kind === "replay", saved);
     this.answers = this.read();
   }
 
@@ -68,15 +73,17 @@ export class Reading implements AsyncIterableIterator<Batches, void> {
   }
 
   private async *read(): AsyncGenerator<Batches, void, undefined> {
-    const { host, stop, starts } = this;
-    const { options } = this.plan;
+    const { host, stop, plan } = this;
+    const { options } = plan;
     const { signal } = options;
     const abort = (): void => stop.abort(signal?.reason);
     const forget = host.onClose((reason) => stop.abort(reason));
     signal?.addEventListener("abort", abort, { once: true });
     try {
       signal?.throwIfAborted();
-      const first = await this.open();
+      const saved = new Map((await this.kept.load()).map((each) => [positionKey(each.topic, each.partition), each]));
+      const starts = new Starts(plan.topics, options, plan.kind === "replay", saved);
+      const first = await this.open(starts);
       const follower = new Follower({
         connect: connectAfter(first, host.backend),
         positions: starts.positions,
@@ -101,8 +108,8 @@ export class Reading implements AsyncIterableIterator<Batches, void> {
   }
 
   /** The link on which it was asked where to begin: the reading goes on over it. */
-  private async open(): Promise<Link> {
-    const { host, starts, stop } = this;
+  private async open(starts: Starts): Promise<Link> {
+    const { host, stop } = this;
     const links = new SteadyLink({
       connect: () => host.backend.connect(),
       address: host.backend.address,
@@ -113,7 +120,7 @@ export class Reading implements AsyncIterableIterator<Batches, void> {
         await starts.open(on);
         return on;
       }, stop.signal);
-      await this.onBegun?.(starts.begunAtLatest);
+      await this.kept.begunAtLatest(starts.begunAtLatest);
       return link;
     } catch (error) {
       links.destroy();

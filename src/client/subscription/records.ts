@@ -19,6 +19,8 @@ const DONE = { done: true, value: undefined } as const;
 export class RecordIterator implements AsyncIterableIterator<SubscriptionRecord, void> {
   private batch: RecordBatch | undefined;
   private index = 0;
+  /** A call that waits for a batch: those that come meanwhile are answered behind it. */
+  private waiting: Promise<unknown> | undefined;
 
   constructor(private readonly batches: AsyncIterator<RecordBatch, void>) {}
 
@@ -28,8 +30,10 @@ export class RecordIterator implements AsyncIterableIterator<SubscriptionRecord,
 
   next(): Promise<IteratorResult<SubscriptionRecord, void>> {
     const { batch } = this;
-    if (batch === undefined || this.index === batch.length) return this.nextOfNext();
-    return Promise.resolve({ done: false, value: recordOf(batch, this.index++) });
+    if (this.waiting === undefined && batch !== undefined && this.index < batch.length) {
+      return Promise.resolve({ done: false, value: recordOf(batch, this.index++) });
+    }
+    return this.inTurn();
   }
 
   async return(): Promise<IteratorResult<SubscriptionRecord, void>> {
@@ -38,7 +42,20 @@ export class RecordIterator implements AsyncIterableIterator<SubscriptionRecord,
     return DONE;
   }
 
+  private inTurn(): Promise<IteratorResult<SubscriptionRecord, void>> {
+    const { waiting } = this;
+    const next = waiting === undefined ? this.nextOfNext() : waiting.then(() => this.nextOfNext());
+    const over = (): void => {
+      if (this.waiting === settled) this.waiting = undefined;
+    };
+    const settled: Promise<void> = next.then(over, over);
+    this.waiting = settled;
+    return next;
+  }
+
   private async nextOfNext(): Promise<IteratorResult<SubscriptionRecord, void>> {
+    const { batch } = this;
+    if (batch !== undefined && this.index < batch.length) return { done: false, value: recordOf(batch, this.index++) };
     for (;;) {
       const { done, value } = await this.batches.next();
       if (done) return DONE;

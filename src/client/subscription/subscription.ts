@@ -2,6 +2,7 @@
 
 import type { CheckpointStore } from "../checkpoint/store.js";
 import type { RecordBatch } from "../record-batch.js";
+import { BatchIterator } from "./batches.js";
 import { CheckpointedSubscription, type CheckpointOptions } from "./checkpointed.js";
 import { Reading, type ReadingPlan, type SubscriptionHost } from "./reading.js";
 import { RecordIterator, type SubscriptionRecord } from "./records.js";
@@ -21,8 +22,8 @@ export class Subscription implements AsyncIterable<RecordBatch> {
     private readonly plan: ReadingPlan,
   ) {}
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<RecordBatch, void, undefined> {
-    for await (const batches of new Reading(this.host, this.plan)) yield* batches;
+  [Symbol.asyncIterator](): AsyncIterableIterator<RecordBatch, void> {
+    return new BatchIterator(new Reading(this.host, this.plan));
   }
 
   /**
