@@ -8,7 +8,7 @@ import { describeTopics } from "../broker/metadata.js";
 import type { ErrorCode } from "../model/error-codes.js";
 import type { Histogram } from "../model/histogram.js";
 import { invariant, unreachable } from "../model/invariant.js";
-import { METADATA_FLUSH_MS, PLANS_PER_FLUSH, PLANS_PER_SESSION } from "../model/limits.js";
+import { METADATA_FLUSH_MS, MULTI_FETCH_OWED_SHARE, PLANS_PER_FLUSH, PLANS_PER_SESSION } from "../model/limits.js";
 import { EMPTY_RESPONSE_BYTES, LENGTH_BYTES, writeErrorResponse } from "../protocol/frame.js";
 import { encodeHelloResponse, type HelloResult } from "../protocol/hello.js";
 import { encodeMetadataResponse, type MetadataVersion } from "../protocol/metadata.js";
@@ -25,7 +25,7 @@ export const AnswerOutcome = {
   DONE: 0,
   /** The flush has planned enough; this session goes on in the next one. */
   LATER: 1,
-  /** The connection owes its peer too many bytes already; nothing tells when it does not any more. */
+  /** Its peer, or peers together, leave too many bytes untaken already; nothing tells when they do not any more. */
   PUT_OFF: 2,
   /** It had its share and has more; in the next flush those come first who had none. */
   SERVED: 3,
@@ -37,6 +37,8 @@ export interface AnswersOptions {
   /** Bytes that wait to be sent on a connection, and how many of them are too many for an answer of any size. */
   readonly owed: (connection: number) => number;
   readonly owedMax: number;
+  /** Answers that peers do not take fill what they may of all queued bytes. */
+  readonly crowded: () => boolean;
   /** A read of the disk for a request has ended. */
   readonly loaded: (slot: number, error: ErrorCode) => void;
   /** A LIST_OFFSETS was looked up on the disk. */
@@ -48,12 +50,12 @@ export class Answers {
   private readonly fetches: FetchAnswers;
   private readonly multiFetches: MultiFetchAnswers;
   private readonly offsets: OffsetAnswers;
-  private plans = 0;
-  /** When this flush wrote its first METADATA. */
   private readonly latencies: readonly Histogram[];
-  private describingSince: number | undefined = undefined;
+  private plans = 0;
   /** When this flush began: what is answered in it counts as answered then. */
   private now = 0;
+  /** When this flush wrote its first METADATA. */
+  private describingSince: number | undefined = undefined;
 
   constructor(
     private readonly slots: ReplySlots,
@@ -62,9 +64,9 @@ export class Answers {
     private readonly options: AnswersOptions,
   ) {
     this.hello = encodeHelloResponse(0, options.hello);
-    this.fetches = new FetchAnswers(slots, sender, broker, options.loaded);
-    this.multiFetches = new MultiFetchAnswers(slots, sender, broker, options.loaded);
     this.latencies = broker.counters.latencies;
+    this.fetches = new FetchAnswers(slots, sender, broker, options.loaded);
+    this.multiFetches = new MultiFetchAnswers(slots, sender, broker, options);
     this.offsets = new OffsetAnswers(slots, sender, broker, { listed: options.listed, failed: options.loaded });
   }
 
@@ -84,9 +86,23 @@ export class Answers {
     let slot = session.first;
     const plansMax = Math.min(this.plans + PLANS_PER_SESSION, PLANS_PER_FLUSH);
     const plansBefore = this.plans;
+    const crowded = this.options.crowded();
+    let served = false;
     while (slot !== NO_SLOT) {
       const state = slots.state[slot] as SlotState;
       if (state === SlotState.PENDING || state === SlotState.LOADING || state === SlotState.WAITING) break;
+      // One that is hardly larger than its slot is not worth the look.
+      const isLarger = state !== SlotState.PRODUCED && state !== SlotState.FAILED;
+      if (isLarger && this.owesTooMuch(connection, state, crowded)) {
+        outcome = AnswerOutcome.PUT_OFF;
+        break;
+      }
+      if (isLarger && crowded && served) {
+        // Whether its peer takes it is seen in the next flush.
+        outcome = AnswerOutcome.SERVED;
+        break;
+      }
+      served ||= isLarger;
       // No answer that is written in one piece is larger; reserving for the largest keeps one check for all of them.
       if (sender.reserve(connection, done, PRODUCE_RESPONSE_BYTES)) done = 0;
       if (state === SlotState.PRODUCED) {
@@ -109,10 +125,6 @@ export class Answers {
         if (!this.offsets.answer(slot)) break;
         done++;
       } else if (state === SlotState.METADATA) {
-        if (this.options.owed(connection) > this.options.owedMax) {
-          outcome = AnswerOutcome.PUT_OFF;
-          break;
-        }
         if (!this.mayDescribe()) {
           outcome = AnswerOutcome.LATER;
           break;
@@ -128,6 +140,8 @@ export class Answers {
         unreachable(state, "every state of a slot has its answer");
       }
       const next = slots.next[slot];
+      const timed = slots.timed[slot];
+      if (timed !== Timed.NOT) this.latencies[timed].observeMs(this.now - slots.arrivedAt[slot]);
       slots.release(slot);
       slot = next;
       if (outcome === AnswerOutcome.SERVED) break;
@@ -139,9 +153,18 @@ export class Answers {
     return slot === NO_SLOT ? AnswerOutcome.DONE : outcome;
   }
 
+  /**
+   * Reading stops at the bounds on queued bytes, but a thousand requests of each connection were read before, and their answers
+   * may take ten and a thousand times as much.
+   */
+  private owesTooMuch(connection: number, state: SlotState, crowded: boolean): boolean {
+    const { owed, owedMax } = this.options;
+    if (crowded && owed(connection) > 0) return true;
+    if (state === SlotState.METADATA) return owed(connection) > owedMax;
+    return state === SlotState.MULTI_FETCH && owed(connection) > owedMax * MULTI_FETCH_OWED_SHARE;
+  }
+
   /** An answer that grows with the catalog takes milliseconds: a flush writes a few of them, and one for each connection. */
-      const timed = slots.timed[slot];
-      if (timed !== Timed.NOT) this.latencies[timed].observeMs(this.now - slots.arrivedAt[slot]);
   private mayDescribe(): boolean {
     const now = performance.now();
     this.describingSince ??= now;

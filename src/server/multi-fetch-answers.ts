@@ -11,7 +11,7 @@ import { type Isolation, isolationOf } from "../log/waiting/isolation.js";
 import { WaitingFetch, WaitPart } from "../log/waiting/waiting-fetch.js";
 import { type ErrorCode, ErrorCodes } from "../model/error-codes.js";
 import { invariant } from "../model/invariant.js";
-import { FETCH_LOADS_AT_ONCE, FETCH_LOADS_MAX, FETCH_PARTITIONS_MAX } from "../model/limits.js";
+import { CROWDED_SLICES_MAX, FETCH_LOADS_AT_ONCE, FETCH_LOADS_MAX, FETCH_PARTITIONS_MAX } from "../model/limits.js";
 import type { NativeFile } from "../native/binding.js";
 import {
   decodeMultiFetch,
@@ -29,6 +29,13 @@ import type { KeptFetch } from "./kept-fetches.js";
 import type { ReplySender } from "./reply-sender.js";
 import type { ReplySlots } from "./reply-slots.js";
 import type { Session } from "./session.js";
+
+export interface MultiFetchAnswersOptions {
+  /** Reads of the disk for a request have ended. */
+  readonly loaded: (slot: number, error: ErrorCode) => void;
+  /** Answers that peers do not take fill what they may of all queued bytes. */
+  readonly crowded: () => boolean;
+}
 
 export class MultiFetchAnswers {
   private readonly header = new MultiFetchHeader();
@@ -49,8 +56,7 @@ export class MultiFetchAnswers {
     private readonly slots: ReplySlots,
     private readonly sender: ReplySender,
     private readonly broker: Broker,
-    /** Reads of the disk have ended. */
-    private readonly loaded: (slot: number, error: ErrorCode) => void,
+    private readonly options: MultiFetchAnswersOptions,
   ) {}
 
   /** As {@link FetchAnswers.answer}. */
@@ -100,6 +106,7 @@ export class MultiFetchAnswers {
     const { header, partitions, plan, cold } = this;
     const { fetchMaxBytes } = this.broker.options;
     let rest = Math.min(header.maxBytes, fetchMaxBytes);
+    let slicesLeft = this.options.crowded() ? CROWDED_SLICES_MAX : header.count;
     this.payloadBytes = 0;
     this.failed = 0;
     cold.length = 0;
@@ -118,13 +125,14 @@ export class MultiFetchAnswers {
         else cold.push(i);
       } else if (result !== ErrorCodes.NONE) {
         this.fail(i, result);
-      } else if (plan.bytes > 0 && (plan.bytes <= rest || this.payloadBytes === 0)) {
+      } else if (plan.bytes > 0 && slicesLeft > 0 && (plan.bytes <= rest || this.payloadBytes === 0)) {
         // The first that has any is not cut to what the whole may have: a record that never fits shows at its own bound.
         this.bytes[i] = plan.bytes;
         this.files[i] = plan.file;
         this.positions[i] = plan.position;
         this.payloadBytes += plan.bytes;
         rest -= plan.bytes;
+        slicesLeft--;
       }
     }
   }
@@ -184,7 +192,7 @@ export class MultiFetchAnswers {
         kept.unreadable.add(index);
       }
     });
-    void Promise.all(loads).then(() => this.loaded(slot, ErrorCodes.NONE));
+    void Promise.all(loads).then(() => this.options.loaded(slot, ErrorCodes.NONE));
   }
 
   private write(connection: number, slot: number, request: Uint8Array, done: number): number {

@@ -16,6 +16,7 @@ import {
   ARENA_TURN_BYTES,
   CONNECTION_EVENTS,
   FRAME_ROWS,
+  OUTPUT_SHARE,
   PUT_OFF_MS,
   STOP_LINGER_MS,
   TURN_BYTES_IN,
@@ -35,6 +36,7 @@ import { LENGTH_BYTES } from "../protocol/frame.js";
 import { AnswerOutcome, Answers } from "./answers.js";
 import { KeptFetches } from "./kept-fetches.js";
 import type { ServerOptions } from "./options.js";
+import { PutOffs } from "./put-offs.js";
 import { ReplySender } from "./reply-sender.js";
 import { ReplySlots } from "./reply-slots.js";
 import { Requests } from "./requests.js";
@@ -59,8 +61,7 @@ export class Server implements AppendListener {
   private spare: Session[] = [];
   private inTurn = false;
   private announced = false;
-  /** Sessions that owe so much that an answer was put off. */
-  private putOffs = 0;
+  private readonly putOffs = new PutOffs(systemTimers, (session) => this.settled(session.connection));
   private sweeper: NodeJS.Timeout | undefined;
   private listeningPort = 0;
 
@@ -83,6 +84,7 @@ export class Server implements AppendListener {
       },
       owed: (connection) => this.selector.queuedBytes(connection),
       owedMax: options.connectionQueuedBytesMax,
+      crowded: () => this.counters[SelectorCounter.OUTPUT_BYTES] > options.queuedBytesMax * OUTPUT_SHARE,
       loaded: (slot, error) => this.settled(this.slots.loaded(slot, error)),
       listed: (slot, offset, timestampMs) => this.settled(this.slots.listed(slot, offset, timestampMs)),
     });
@@ -197,9 +199,9 @@ export class Server implements AppendListener {
     this.inTurn = true;
     for (let i = 0; i < opened; i++) this.open(this.opened[i]);
     const table = this.frames;
+    if (frames > 0) this.slots.turnAt = this.broker.waits.now();
     let session: Session | undefined;
     for (let i = 0, at = 0; i < frames; i++, at += FRAME_COLUMNS) {
-    if (frames > 0) this.slots.turnAt = this.broker.waits.now();
       const connection = table[at + FrameColumn.CONNECTION];
       if (session === undefined || session.connection !== connection) {
         session = this.sessions[connection & SLOT_MASK];
@@ -249,7 +251,7 @@ export class Server implements AppendListener {
       session.dirty = false;
       const outcome = this.answers.answer(session);
       if (outcome === AnswerOutcome.LATER) this.touch(session);
-      else if (outcome === AnswerOutcome.PUT_OFF) this.putOff(session);
+      else if (outcome === AnswerOutcome.PUT_OFF) this.putOffs.add(session);
       else if (outcome === AnswerOutcome.SERVED) dirty[served++] = session;
     }
     // Behind those who had nothing.
@@ -268,17 +270,6 @@ export class Server implements AppendListener {
     if (this.announced) return;
     this.announced = true;
     setImmediate(this.lateTurn);
-  }
-
-  private putOff(session: Session): void {
-    if (session.putOff) return;
-    session.putOff = true;
-    this.putOffs++;
-    systemTimers.after(PUT_OFF_MS, () => {
-      session.putOff = false;
-      this.putOffs--;
-      this.settled(session.connection);
-    });
   }
 
   private open(connection: number): void {
@@ -321,7 +312,7 @@ export class Server implements AppendListener {
       await new Promise((resolve) => setImmediate(resolve));
       this.lateTurn();
       if (this.slots.underWay > 0 || this.dirty.length > 0) continue;
-      if (this.putOffs === 0 || performance.now() >= deadline) return;
+      if (this.putOffs.count === 0 || performance.now() >= deadline) return;
       await setTimeout(PUT_OFF_MS);
     }
   }

@@ -3,68 +3,16 @@
 
 import { describe, expect, it } from "vitest";
 import { type BrokerProcess, connectTo, spawnReady, testSettings } from "../support/broker.js";
+import { withBystander } from "../support/bystander.js";
 import { ascii, concat, int32 } from "../support/bytes.js";
 import { printedSeed, randomFrom } from "../support/seed.js";
 import { tempDir } from "../support/tmp.js";
-import { fetch, hello, metadata, produce, readFetched, readProduced, readStored, type Wire } from "../support/wire.js";
+import { fetch, hello, metadata, produce, readFetched, readProduced, readStored } from "../support/wire.js";
 
 const MiB = 1024 * 1024;
 
 const start = (settings: Record<string, unknown> = {}): Promise<BrokerProcess> =>
   spawnReady({ ...testSettings(tempDir("abuse")), ...settings });
-
-/**
- * A client that goes on all the while. It measures how long the slowest answer took, and how much the broker's loop worked
- * before the answer that it worked longest for: that is what others cost it, however busy the machine is.
- */
-class Bystander {
-  slowestMs = 0;
-  mostWorkMs = 0;
-  asked = 0;
-  private going = true;
-  private readonly done: Promise<void>;
-
-  constructor(
-    private readonly wire: Wire,
-    private readonly broker: BrokerProcess,
-  ) {
-    this.done = this.run();
-    // Reported by `stop`; a test that has failed before does not come to that.
-    this.done.catch(() => undefined);
-  }
-
-  private async run(): Promise<void> {
-    while (this.going) {
-      const before = performance.now();
-      const worked = this.broker.loopCpuMs();
-      const { base } = readProduced(await this.wire.ask(produce([ascii("bystander")], { topic: "bystander" })));
-      this.slowestMs = Math.max(this.slowestMs, performance.now() - before);
-      this.mostWorkMs = Math.max(this.mostWorkMs, this.broker.loopCpuMs() - worked);
-      expect(base).toBe(this.asked++);
-      await new Promise((resolve) => setTimeout(resolve, 1));
-    }
-  }
-
-  async stop(): Promise<this> {
-    this.going = false;
-    await this.done;
-    return this;
-  }
-}
-
-/** What the broker may do for others before it answers a bystander: a few turns, of code that was never run before. */
-const WORK_MS = 50;
-/** What a bystander may wait at the most: nobody is forgotten, but the machine runs other tests beside this one. */
-const PATIENCE_MS = 10_000;
-
-async function withBystander(broker: BrokerProcess, abuse: () => Promise<void>): Promise<void> {
-  const bystander = new Bystander(await connectTo(broker), broker);
-  await abuse();
-  const { asked, mostWorkMs, slowestMs } = await bystander.stop();
-  expect(asked).toBeGreaterThan(0);
-  expect(mostWorkMs).toBeLessThan(WORK_MS);
-  expect(slowestMs).toBeLessThan(PATIENCE_MS);
-}
 
 describe("a client that", () => {
   it("sends one byte at a time gets the answers of one that does not", async () => {

@@ -31,6 +31,7 @@ class Play {
       hello,
       owed: () => 0,
       owedMax: 1,
+      crowded: () => false,
       loaded: nothing,
       listed: nothing,
     });
