@@ -13,7 +13,8 @@ export interface AccumulatorOptions {
 }
 
 export class Accumulator {
-  readonly region = new RegionBuilder();
+  /** What is gathered. An owner that keeps it gives another in exchange. */
+  region = new RegionBuilder();
   private cancel: (() => void) | undefined;
 
   constructor(

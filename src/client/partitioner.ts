@@ -6,6 +6,7 @@ import { INT32_MAX, outOfRange } from "./checks.js";
 
 const FNV_OFFSET_BASIS = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
+const ASCII_MAX = 0x7f;
 
 /** FNV-1a, 32 bit, unsigned. */
 export function fnv1a(bytes: Uint8Array): number {
@@ -23,7 +24,18 @@ function checkCount(partitions: number): void {
 /** The partition of a key among `partitions`; text is taken as UTF-8. Every client in every language computes the same. */
 export function partitionOfKey(key: Uint8Array | string, partitions: number): PartitionId {
   checkCount(partitions);
-  return partitionId(fnv1a(typeof key === "string" ? Buffer.from(key) : key) % partitions);
+  return partitionId((typeof key === "string" ? hashOfText(key) : fnv1a(key)) % partitions);
+}
+
+/** Keys are mostly short and ASCII: those need no bytes of their own. */
+function hashOfText(text: string): number {
+  let hash = FNV_OFFSET_BASIS;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit > ASCII_MAX) return fnv1a(Buffer.from(text));
+    hash = Math.imul(hash ^ unit, FNV_PRIME);
+  }
+  return hash >>> 0;
 }
 
 /**

@@ -16,6 +16,11 @@ const LOOP_BYTES_MAX = 48;
 
 /** A region of these records; text becomes UTF-8. Throws BAD_ARGUMENT for none, or for an empty one: there are no empty records. */
 export function recordRegion(records: Iterable<Uint8Array | string>): RecordRegion {
+  return regionBuilderOf(records);
+}
+
+/** The same for an owner that goes on with it. */
+export function regionBuilderOf(records: Iterable<Uint8Array | string>): RegionBuilder {
   // Both can be iterated, and would make a record of each letter or byte.
   if (typeof records === "string" || records instanceof Uint8Array || !isIterable(records)) {
     throw badArgument("records", records, "an array of Uint8Array or text");

@@ -14,6 +14,10 @@ export class Window {
     return this.bytes >= this.bytesMax || this.requests >= this.requestsMax;
   }
 
+  get bytesInside(): number {
+    return this.bytes;
+  }
+
   get isEmpty(): boolean {
     return this.requests === 0;
   }

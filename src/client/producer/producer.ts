@@ -1,12 +1,15 @@
-// Sends records to a broker: the way to write that a program uses.
+// Sends records to a broker: the way to write that a program uses. Here are its calls and what they refuse; what happens to a
+// record then is lane.ts's and courier.ts's.
 
 import { badArgument } from "../../model/arguments.js";
 import { MillraceError } from "../../model/errors.js";
-import { offset, type PartitionId, partitionId } from "../../model/ids.js";
 import { badTopic } from "../checks.js";
-import type { Backend, Link } from "../link.js";
-import { partitionOfKey, RoundRobin } from "../partitioner.js";
-import { recordRegion } from "../record-region.js";
+import type { Backend } from "../link.js";
+import { RegionBuilder, regionBuilderOf } from "../record-region.js";
+import { type Abortable, Batch, costOf, type Reject, type Resolve } from "./batch.js";
+import { abortableBy, badAppend, badRecord, badSend, lengthOf } from "./calls.js";
+import { Dispatch } from "./dispatch.js";
+import type { Lane } from "./lane.js";
 import type {
   AppendOptions,
   Payload,
@@ -15,115 +18,241 @@ import type {
   SentBatch,
   SentRecord,
 } from "./producer-options.js";
+import type { Route } from "./route.js";
+import { settingsOf } from "./settings.js";
+import { TextBytes } from "./text-bytes.js";
 import { TopicProducer, type TopicSender } from "./topic-producer.js";
-
-/** Records without a key in turn, and how many partitions there are. */
-interface Route {
-  readonly partitions: number;
-  readonly turn: RoundRobin;
-}
 
 /**
  * Sends records.
  *
  * ```ts
- * await using producer = new Producer(backend);
+ * const producer = new Producer(backend, { lingerMs: 5 });
+ *
+ * // Resolves when the record is on the disk. Equal keys go to the same partition, in order.
  * const { partition, offset } = await producer.send("orders", "apples 3", { key: "fruit" });
+ * console.log(partition, offset);
+ *
+ * // Many at once share requests; what is sent first to a partition stands first in it.
+ * const sent = await Promise.all(["pears 5", "plums 2"].map((record) => producer.send("orders", record)));
+ * console.log(sent.length);
+ *
+ * await producer.close();
  * ```
+ *
+ * **What a promise says.** It resolves when the record counts as sent by {@link ProducerOptions.ack}. It rejects with
+ * - the broker's refusal (`UNKNOWN_TOPIC_OR_PARTITION`, `STORAGE_FAILURE`, …);
+ * - `DELIVERY_TIMEOUT`: it could not be written for {@link ProducerOptions.deliveryTimeoutMs}, and was not; `cause` says why;
+ * - `OVERLOADED`, `LOG_FULL` or `SHUTTING_DOWN`: it was refused for now, and could not be sent again because something behind it in its
+ *   partition has been accepted since. It was not written;
+ * - `OUTCOME_UNKNOWN`: the connection was cut, or nothing came back, after it had left: it may be written or not. It is never sent again
+ *   by the producer, except where {@link ProducerOptions.exclusive} makes that safe;
+ * - `RECORD_TOO_LARGE`: it does not fit the broker's `maxFrameBytes`; `QUEUE_FULL`, `CLOSED`, `BAD_ARGUMENT`: it was not taken.
+ *
+ * **Memory** is bounded by {@link ProducerOptions.queuedBytesMax}, also when nobody awaits: at twice of it `send` rejects with `QUEUE_FULL`. A
+ * program that sends without awaiting each record awaits {@link Producer.room} before it.
+ *
+ * A payload may be changed as soon as the call has returned.
  */
 export class Producer implements TopicSender, AsyncDisposable {
-  private link: Promise<Link> | undefined;
-  private readonly routes = new Map<string, Promise<Route>>();
-  private readonly open = new Set<Promise<unknown>>();
+  private readonly dispatch: Dispatch;
+  private readonly text = new TextBytes();
   private closing: Promise<void> | undefined;
 
-  constructor(
-    private readonly backend: Backend,
-    private readonly options: ProducerOptions = {},
-  ) {}
+  /** Connects when the first record comes. Throws BAD_ARGUMENT. */
+  constructor(backend: Backend, options: ProducerOptions = {}) {
+    if (typeof backend?.connect !== "function") throw badArgument("backend", backend, "a Backend");
+    this.dispatch = new Dispatch(backend, settingsOf(options));
+  }
 
-  /** A handle for one topic, which has the same calls without its name. */
+  /**
+   * A handle for one topic, which has the same calls without its name.
+   *
+   * ```ts
+   * const orders = producer.topic("orders");
+   * await orders.send("pears 5");
+   * ```
+   *
+   * @throws MillraceError with `code` `BAD_ARGUMENT`
+   */
   topic(name: string): TopicProducer {
     const bad = badTopic(name);
     if (bad !== undefined) throw bad;
     return new TopicProducer(name, this);
   }
 
-  /** Sends a record; resolves to where it is when it counts as sent (see {@link ProducerOptions.ack}). */
-  async send(topic: string, record: Payload, options: SendOptions = {}): Promise<SentRecord> {
-    const { partition, baseOffset } = await this.batch(topic, [record], options);
-    return { topic, partition, offset: baseOffset };
+  /** Sends a record. The promise settles with its outcome: see {@link Producer}. */
+  send(topic: string, record: Payload, options?: SendOptions): Promise<SentRecord> {
+    const { text, dispatch } = this;
+    let key: Payload | undefined;
+    let partition: number | undefined;
+    let signal: AbortSignal | undefined;
+    if (options !== undefined) {
+      const bad = badSend(options);
+      if (bad !== undefined) return Promise.reject(bad);
+      ({ key, partition, signal } = options);
+      if (signal?.aborted) return Promise.reject(signal.reason);
+    }
+    const length = typeof record === "string" ? text.encode(record) : lengthOf(record);
+    if (!(length > 0)) return Promise.reject(badRecord(record));
+    const source = typeof record === "string" ? text.bytes : record;
+    const cost = costOf(RegionBuilder.cost(length), 1);
+    const route = dispatch.admit(topic, cost);
+    if (route instanceof MillraceError) return Promise.reject(route);
+    const promise = new Promise<SentRecord>(capture);
+    let resolve = lastResolve as Resolve;
+    let reject = lastReject as Reject;
+    let abortable: Abortable | undefined;
+    if (signal !== undefined) ({ resolve, reject, abortable } = abortableBy(signal, resolve, reject));
+    if (route.isKnown) this.place(route, source, length, key, partition, resolve, reject, abortable);
+    else {
+      // Not `slice`: a Buffer's is a view.
+      const copy = Uint8Array.from(source.subarray(0, length));
+      const run = (to: Route): void => {
+        if (abortable?.aborted) dispatch.left(cost, 1);
+        else this.place(to, copy, length, key, partition, resolve, reject, abortable);
+      };
+      route.wait({ deadline: dispatch.deadline, cost, reject, run });
+    }
+    return promise;
   }
 
-  /** Sends records in one request: adjacent offsets. Adjacent, not atomic. */
+  /**
+   * Sends records as one request to one partition: their offsets are adjacent. Adjacent, not atomic: a reader may see the first
+   * of them before the last, and a crash may keep some of them and not others as long as the batch is not acknowledged as forced.
+   * It goes behind what was sent to the partition before, and does not linger.
+   *
+   * ```ts
+   * const { baseOffset, nextOffset } = await producer.batch("orders", ["apples 1", "pears 2"], { key: "fruit" });
+   * console.log(nextOffset - baseOffset);
+   * ```
+   *
+   * Rejects as {@link send}; with RECORD_TOO_LARGE when the records do not fit one request.
+   */
   batch(topic: string, records: Iterable<Payload>, options: SendOptions = {}): Promise<SentBatch> {
-    return this.tracked(this.produce(topic, records, options));
+    const bad = badSend(options);
+    return bad === undefined ? this.whole(topic, records, options, undefined) : Promise.reject(bad);
   }
 
-  /** Appends records where the log must end at `expectedOffset`; rejects with OFFSET_MISMATCH and writes nothing when it ends elsewhere. */
+  /**
+   * Appends records as one request, if they get exactly the offsets from `expectedOffset` on: for streams of events whose writer
+   * has read what is there. Else nothing is written and it rejects with OFFSET_MISMATCH. After OUTCOME_UNKNOWN, look at the log:
+   * either it ends at `expectedOffset` still, or the records from there on are these, or somebody else's.
+   *
+   * ```ts
+   * const opened = await producer.append("orders", ["opened"], { partition: 1, expectedOffset: 0 });
+   * await producer.append("orders", ["paid", "sent"], { partition: 1, expectedOffset: opened.nextOffset });
+   * ```
+   */
   append(topic: string, records: Iterable<Payload>, options: AppendOptions): Promise<SentBatch> {
-    return this.tracked(this.produce(topic, records, options, options.expectedOffset));
+    const bad = badAppend(options, this.dispatch.ack);
+    return bad === undefined ? this.whole(topic, records, options, options.expectedOffset) : Promise.reject(bad);
   }
 
-  /** Sends what waits, and resolves when all that was sent before has settled. */
-  async flush(): Promise<void> {
-    await Promise.allSettled(this.open);
+  /**
+   * Resolves when there is room by {@link ProducerOptions.queuedBytesMax}: for programs that do not await each record.
+   *
+   * ```ts
+   * for (const record of ["a", "b", "c"]) {
+   *   await producer.room();
+   *   producer.send("orders", record).catch((error) => console.error(error));
+   * }
+   * ```
+   */
+  room(): Promise<void> {
+    return this.dispatch.room();
   }
 
-  /** Takes no more, sends what waits, resolves when every send has settled. */
+  /** Sends what waits, and resolves when everything that was sent before has settled. It does not reject: the calls themselves do. */
+  flush(): Promise<void> {
+    return this.dispatch.flush();
+  }
+
+  /**
+   * Takes no more, sends what waits, and resolves when every call has settled: at the latest after
+   * {@link ProducerOptions.deliveryTimeoutMs} and the time for a request. Calls that come later reject with CLOSED.
+   */
   close(): Promise<void> {
-    this.closing ??= this.flush().then(async () => (await this.link?.catch(() => undefined))?.close());
+    this.closing ??= this.dispatch.close();
     return this.closing;
+  }
+
+  /** Ends at once: what has not left rejects with CLOSED, what is in flight with OUTCOME_UNKNOWN. */
+  destroy(): void {
+    this.dispatch.destroy();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  private tracked<T>(work: Promise<T>): Promise<T> {
-    this.open.add(work);
-    const done = (): void => void this.open.delete(work);
-    work.then(done, done);
-    return work;
+  private place(
+    route: Route,
+    source: Uint8Array,
+    length: number,
+    key: Payload | undefined,
+    partition: number | undefined,
+    resolve: Resolve,
+    reject: Reject,
+    abortable: Abortable | undefined,
+  ): void {
+    const bytes = RegionBuilder.cost(length);
+    let lane = route.lane(partition ?? route.choose(key));
+    const wrong = lane instanceof MillraceError ? lane : this.dispatch.tooLarge(route.topic, bytes, false);
+    if (lane instanceof MillraceError || wrong !== undefined) {
+      this.dispatch.left(costOf(bytes, 1), 1);
+      reject(wrong);
+      return;
+    }
+    lane.makeRoom(length);
+    // Making room closes the batch, and with it this partition's turn.
+    if (partition === undefined && key === undefined) lane = route.lane(route.choose(undefined)) as Lane;
+    lane.append(source, length, resolve, reject, abortable);
   }
 
-  private async produce(
+  private whole(
     topic: string,
     records: Iterable<Payload>,
     { key, partition, signal }: SendOptions,
-    expectedOffset?: number,
+    demanded: number | undefined,
   ): Promise<SentBatch> {
-    signal?.throwIfAborted();
-    if (this.closing !== undefined) throw new MillraceError("CLOSED", "the producer was closed");
-    const region = recordRegion(records);
-    const link = await this.connected();
-    const to = partition === undefined ? await this.partitionOf(link, topic, key) : partitionId(partition);
-    if (this.options.ack === "none") {
-      await link.produce(topic, to, region, { ack: "none", expectedOffset });
-      return { topic, partition: to, baseOffset: offset(-1), nextOffset: offset(-1) };
-    }
-    const { baseOffset } = await link.produce(topic, to, region, { ack: this.options.ack, expectedOffset });
-    return { topic, partition: to, baseOffset, nextOffset: offset(baseOffset + region.records) };
+    const { dispatch } = this;
+    return new Promise((resolved, rejected) => {
+      if (signal?.aborted) throw signal.reason;
+      const region = regionBuilderOf(records);
+      const cost = costOf(region.length, 1);
+      const route = dispatch.admit(topic, cost);
+      if (route instanceof MillraceError) throw route;
+      let resolve = resolved as Resolve;
+      let reject: Reject = rejected;
+      let abortable: Abortable | undefined;
+      if (signal !== undefined) ({ resolve, reject, abortable } = abortableBy(signal, resolve, reject));
+      const run = (to: Route): void => {
+        const lane = to.lane(partition ?? to.choose(key));
+        const wrong =
+          lane instanceof MillraceError ? lane : dispatch.tooLarge(topic, region.length, demanded !== undefined);
+        if (lane instanceof MillraceError || wrong !== undefined || abortable?.aborted) {
+          dispatch.left(cost, 1);
+          reject(wrong);
+          return;
+        }
+        const batch = new Batch(topic, lane.partition, true, demanded);
+        batch.add(resolve, reject, abortable);
+        batch.close(region, dispatch.deadline);
+        lane.push(batch);
+        if (partition === undefined && key === undefined) to.closed(lane);
+      };
+      if (route.isKnown) run(route);
+      else route.wait({ deadline: dispatch.deadline, cost, reject, run });
+    });
   }
+}
 
-  private connected(): Promise<Link> {
-    this.link ??= this.backend.connect();
-    return this.link;
-  }
+let lastResolve: ((sent: SentRecord) => void) | undefined;
+let lastReject: Reject | undefined;
 
-  private async partitionOf(link: Link, topic: string, key: Payload | undefined): Promise<PartitionId> {
-    let route = this.routes.get(topic);
-    if (route === undefined) {
-      route = link.metadata([topic]).then(([found]) => {
-        if (found === undefined) throw badArgument("topic", topic, "a topic of the broker");
-        return { partitions: found.partitions.length, turn: new RoundRobin(found.partitions.length) };
-      });
-      this.routes.set(topic, route);
-    }
-    const { partitions, turn } = await route;
-    if (key !== undefined) return partitionOfKey(key, partitions);
-    const { current } = turn;
-    turn.advance();
-    return current;
-  }
+/** One function for all promises: an own one for each record would be most of what a record costs. */
+function capture(resolve: (sent: SentRecord) => void, reject: Reject): void {
+  lastResolve = resolve;
+  lastReject = reject;
 }

@@ -1,0 +1,229 @@
+// What a producer has taken and not yet settled: how much it is, where it goes, and until when it may stay.
+
+import { AckPolicy } from "../../model/ack-policy.js";
+import { holdProcess } from "../../model/clock.js";
+import { MillraceError } from "../../model/errors.js";
+import { partitionId } from "../../model/ids.js";
+import {
+  CLIENT_POLL_MS,
+  PRODUCE_RETRY_MS_MAX,
+  PRODUCE_RETRY_MS_MIN,
+  PRODUCER_LOOK_MS_MAX,
+  PRODUCER_LOOK_MS_MIN,
+  PRODUCER_QUEUED_TIMES_MAX,
+  TOPIC_NAME_MAX,
+} from "../../model/limits.js";
+import { ApiKey } from "../../protocol/api-keys.js";
+import { LENGTH_BYTES } from "../../protocol/frame.js";
+import { produceV2RequestBytes } from "../../protocol/produce.js";
+import { Backoff } from "../backoff.js";
+import { badTopic } from "../checks.js";
+import type { Backend, Link } from "../link.js";
+import { Window } from "../window.js";
+import { Courier } from "./courier.js";
+import { Lane, type LaneSettings } from "./lane.js";
+import { closedProducer } from "./outcome.js";
+import { Route } from "./route.js";
+import type { Settings } from "./settings.js";
+import { SoleWriter } from "./sole-writer.js";
+import { SpareRegions } from "./spare-regions.js";
+
+/** What a request has beside its records, at the most. */
+const REQUEST_BYTES_MAX = produceV2RequestBytes("t".repeat(TOPIC_NAME_MAX), 0) - LENGTH_BYTES;
+
+export class Dispatch {
+  private readonly window: Window;
+  private readonly routes = new Map<string, Route>();
+  private readonly courier: Courier;
+  private readonly laneSettings: LaneSettings;
+  private readonly accumulator: { batchBytes: number; lingerMs: number; timers: Settings["time"] };
+  private maxFrameBytes = Number.POSITIVE_INFINITY;
+  private cancelLook: (() => void) | undefined;
+  private release: (() => void) | undefined;
+  /** Why nothing is taken. */
+  private refusal: MillraceError | undefined;
+
+  constructor(
+    backend: Backend,
+    private readonly settings: Settings,
+  ) {
+    const { queuedBytesMax, batchBytes, lingerMs, time } = settings;
+    this.window = new Window(queuedBytesMax, Number.POSITIVE_INFINITY);
+    this.accumulator = { batchBytes, lingerMs, timers: time };
+    this.laneSettings = {
+      accumulator: this.accumulator,
+      batchRecords: settings.batchRecords,
+      requestsInFlight: settings.requestsInFlight,
+      deliveryTimeoutMs: settings.deliveryTimeoutMs,
+      spares: new SpareRegions(),
+      now: () => time.monotonicNow(),
+    };
+    this.courier = new Courier(backend, settings, this);
+  }
+
+  get ack(): AckPolicy {
+    return this.settings.ack;
+  }
+
+  get link(): Link | undefined {
+    return this.courier.link;
+  }
+
+  get isWaiting(): boolean {
+    return !this.window.isEmpty;
+  }
+
+  /** Until when what comes now may wait. */
+  get deadline(): number {
+    return this.settings.time.monotonicNow() + this.settings.deliveryTimeoutMs;
+  }
+
+  /** The topic's route, or why nothing so large can be taken for it now. */
+  admit(topic: string, cost: number): Route | MillraceError {
+    if (this.refusal !== undefined) return this.refusal;
+    let route = this.routes.get(topic);
+    if (route === undefined) {
+      const bad = badTopic(topic);
+      if (bad !== undefined) return bad;
+      route = new Route(topic, this);
+    }
+    if (this.window.bytesInside >= this.settings.queuedBytesMax * PRODUCER_QUEUED_TIMES_MAX) return this.full();
+    if (this.window.isEmpty) this.begin();
+    this.window.enter(cost);
+    this.routes.set(topic, route);
+    return route;
+  }
+
+  /** Records were settled, or given up. */
+  left(cost: number, callers: number): void {
+    this.window.leave(cost, callers);
+    if (!this.window.isEmpty) return;
+    this.release?.();
+    this.release = undefined;
+  }
+
+  /** Why records that take so many bytes in a request, or with it, do not fit one. */
+  tooLarge(topic: string, regionBytes: number, isNamed: boolean): MillraceError | undefined {
+    const beside = REQUEST_BYTES_MAX - TOPIC_NAME_MAX + topic.length - (isNamed || this.settings.isExclusive ? 0 : 8);
+    if (regionBytes + beside <= this.maxFrameBytes) return undefined;
+    const text = `${regionBytes} bytes of records for ${topic} do not fit a request to ${this.link?.address}, which takes ${this.maxFrameBytes} bytes`;
+    return new MillraceError("RECORD_TOO_LARGE", text);
+  }
+
+  room(): Promise<void> {
+    return this.window.room();
+  }
+
+  async flush(): Promise<void> {
+    await Promise.all([...this.routes.values()].map((route) => route.known()));
+    const lanes = [...this.lanes()];
+    for (const lane of lanes) lane.close();
+    const open = lanes.flatMap(({ batches }) => batches);
+    await Promise.all(open.map((batch) => new Promise<void>((resolve) => batch.whenSettled(resolve))));
+  }
+
+  async close(): Promise<void> {
+    this.refusal ??= closedProducer();
+    await this.flush();
+    await this.courier.close();
+    this.cancelLook?.();
+  }
+
+  destroy(): void {
+    this.refusal ??= closedProducer();
+    this.rejectWaiting(this.refusal, true);
+    this.courier.destroy();
+    this.cancelLook?.();
+  }
+
+  // What lanes, routes and the courier ask for.
+
+  closed(lane: Lane): void {
+    this.routes.get(lane.topic)?.closed(lane);
+  }
+
+  wake(lane: Lane): void {
+    this.courier.wake(lane);
+  }
+
+  ask(lane: Lane): void {
+    this.routes.get(lane.topic)?.askEnd(lane);
+  }
+
+  newLane(topic: string, partition: number): Lane {
+    const { settings } = this;
+    const backoff = new Backoff(PRODUCE_RETRY_MS_MIN, PRODUCE_RETRY_MS_MAX, settings.random);
+    const writer = settings.isExclusive
+      ? new SoleWriter(topic, partition, settings.ack === AckPolicy.FORCED)
+      : undefined;
+    return new Lane(topic, partitionId(partition), this.laneSettings, backoff, this, writer);
+  }
+
+  linkFailed(link: Link, error: MillraceError): void {
+    this.courier.lost(link, error);
+  }
+
+  later(action: () => void): void {
+    this.settings.time.after(CLIENT_POLL_MS, action);
+  }
+
+  forget(route: Route): void {
+    this.routes.delete(route.topic);
+  }
+
+  up(link: Link): void {
+    this.maxFrameBytes = link.maxFrameBytes;
+    this.accumulator.batchBytes = Math.max(
+      1,
+      Math.min(this.settings.batchBytes, link.maxFrameBytes - REQUEST_BYTES_MAX),
+    );
+    if (this.settings.isExclusive && !(link.supports(ApiKey.PRODUCE, 2) && link.supports(ApiKey.METADATA, 2))) {
+      const text = `the broker at ${link.address} is too old for a producer that is the only writer: it does not know PRODUCE v2`;
+      this.rejectWaiting(new MillraceError("UNSUPPORTED_VERSION", text), false);
+      return;
+    }
+    // There may be more partitions than before.
+    for (const route of this.routes.values()) route.ask();
+  }
+
+  hopeless(error: MillraceError): void {
+    this.rejectWaiting(error, false);
+  }
+
+  private *lanes(): Generator<Lane, void> {
+    for (const route of this.routes.values()) yield* route.lanes;
+  }
+
+  private rejectWaiting(error: MillraceError, isForGood: boolean): void {
+    for (const route of this.routes.values()) route.rejectWaiting(error);
+    for (const lane of this.lanes()) {
+      if (isForGood) lane.poison(error);
+      else lane.rejectWaiting(error);
+    }
+  }
+
+  /** Something waits again. */
+  private begin(): void {
+    this.release = holdProcess();
+    this.courier.want();
+    if (this.cancelLook === undefined) this.look();
+  }
+
+  private look(): void {
+    const { deliveryTimeoutMs, time } = this.settings;
+    const everyMs = Math.min(PRODUCER_LOOK_MS_MAX, Math.max(PRODUCER_LOOK_MS_MIN, deliveryTimeoutMs / 8));
+    this.cancelLook = time.after(everyMs, () => {
+      this.cancelLook = undefined;
+      const now = time.monotonicNow();
+      for (const route of this.routes.values()) route.expire(now, deliveryTimeoutMs);
+      for (const lane of this.lanes()) lane.expire(now);
+      if (this.isWaiting) this.look();
+    });
+  }
+
+  private full(): MillraceError {
+    const max = this.settings.queuedBytesMax * PRODUCER_QUEUED_TIMES_MAX;
+    const text = `${max} bytes of records wait to be acknowledged: await what send returns, or room() before it, or raise queuedBytesMax`;
+    return new MillraceError("QUEUE_FULL", text);
+  }
+}

@@ -1,0 +1,342 @@
+// One partition's records: those being gathered, the batches that wait, and those in flight. It keeps the order: what was refused
+// goes out again only when nothing behind it was accepted. Links and requests are courier.ts's, memory is the producer's.
+
+import { MillraceError } from "../../model/errors.js";
+import type { PartitionId } from "../../model/ids.js";
+import { Accumulator, type AccumulatorOptions } from "../accumulator.js";
+import type { Backoff } from "../backoff.js";
+import { RegionBuilder } from "../record-region.js";
+import { type Abortable, Batch, type Reject, type Resolve } from "./batch.js";
+import { BatchQueue } from "./batch-queue.js";
+import { deliveryTimeout, notAlone, outcomeOf, outcomeUnknown } from "./outcome.js";
+import type { LogEnds, SoleWriter } from "./sole-writer.js";
+import type { SpareRegions } from "./spare-regions.js";
+
+export interface LaneSettings {
+  readonly accumulator: AccumulatorOptions;
+  readonly batchRecords: number;
+  readonly requestsInFlight: number;
+  readonly deliveryTimeoutMs: number;
+  readonly spares: SpareRegions;
+  now(): number;
+}
+
+export interface LaneOwner {
+  /** A batch was closed. */
+  closed(lane: Lane): void;
+  /** There may be something to send. */
+  wake(lane: Lane): void;
+  /** The log's end is wanted; {@link Lane.found} takes it. */
+  ask(lane: Lane): void;
+  /** Records were settled, or given up. */
+  left(cost: number, callers: number): void;
+}
+
+/** What an accumulator holds while nothing is gathered: no memory. */
+const NOTHING = new RegionBuilder(0);
+
+export class Lane {
+  private readonly accumulator: Accumulator;
+  private gathered: Batch;
+  private readonly queue = new BatchQueue();
+  private readonly flight: Batch[] = [];
+  /** Of those that were in flight together: what is to be sent again, in order. */
+  private readonly back: Batch[] = [];
+  /** The last flight was refused: one batch at a time, until one is accepted. */
+  private isProbing = false;
+  private cancelPause: (() => void) | undefined;
+  private isAsking = false;
+  /** A repetition was refused because of its offset: the log's end says why. */
+  private mustLook = false;
+  private fatal: MillraceError | undefined;
+
+  constructor(
+    readonly topic: string,
+    readonly partition: PartitionId,
+    private readonly settings: LaneSettings,
+    private readonly backoff: Backoff,
+    private readonly owner: LaneOwner,
+    /** Only where this producer is the only writer. */
+    private readonly writer: SoleWriter | undefined,
+  ) {
+    this.accumulator = new Accumulator(settings.accumulator, () => this.gatheredIs());
+    this.accumulator.region = NOTHING;
+    this.gathered = new Batch(topic, partition, false);
+  }
+
+  /** Nothing is here, but perhaps what is being gathered. */
+  get isIdle(): boolean {
+    return this.queue.length === 0 && this.flight.length === 0 && this.back.length === 0;
+  }
+
+  get isFlying(): boolean {
+    return this.flight.length > 0;
+  }
+
+  /** All batches that are not settled. */
+  get batches(): readonly Batch[] {
+    return [...this.flight, ...this.back, ...this.queue];
+  }
+
+  /** Closes the batch when a record of so many bytes does not fit beside what is there. Comes before {@link append}. */
+  makeRoom(payloadBytes: number): void {
+    this.accumulator.makeRoom(payloadBytes);
+  }
+
+  append(source: Uint8Array, length: number, resolve: Resolve, reject: Reject, abortable?: Abortable): void {
+    const { accumulator, settings } = this;
+    if (accumulator.region.records === 0) accumulator.region = settings.spares.take();
+    this.gathered.add(resolve, reject, abortable);
+    accumulator.append(source, 0, length);
+    if (accumulator.region.records >= settings.batchRecords) accumulator.close();
+  }
+
+  /** A batch that a call brought. What was gathered before goes before it. */
+  push(batch: Batch): void {
+    this.accumulator.close();
+    this.enqueue(batch);
+  }
+
+  /** Closes what is being gathered. */
+  close(): void {
+    this.accumulator.close();
+  }
+
+  private gatheredIs(): void {
+    const { accumulator, settings, gathered } = this;
+    gathered.close(accumulator.region, settings.now() + settings.deliveryTimeoutMs);
+    accumulator.region = NOTHING;
+    this.gathered = new Batch(this.topic, this.partition, false);
+    this.owner.closed(this);
+    const { last } = this.queue;
+    if (last?.mayTake(gathered, settings.accumulator.batchBytes)) {
+      last.take(gathered);
+      settings.spares.giveBack(gathered.reclaim());
+    } else this.enqueue(gathered);
+  }
+
+  private enqueue(batch: Batch): void {
+    if (this.fatal !== undefined) {
+      this.rejected(batch, this.fatal);
+      return;
+    }
+    this.queue.push(batch);
+    this.owner.wake(this);
+  }
+
+  /** Whether {@link takeOff} may give something. */
+  get maySend(): boolean {
+    const { first } = this.queue;
+    if (first === undefined || this.back.length > 0 || this.isAsking || this.cancelPause !== undefined) return false;
+    const isAlone = this.isProbing || first.isUncertain || this.flight.some(({ isUncertain }) => isUncertain);
+    return this.flight.length < (isAlone ? 1 : this.settings.requestsInFlight);
+  }
+
+  /** The next batch, which is in flight now. One of the four that follow tells what became of it. */
+  takeOff(): Batch | undefined {
+    while (this.maySend) {
+      const batch = this.queue.first as Batch;
+      if (!batch.hasLeft) this.dropAborted(batch);
+      if (batch.callers === 0) {
+        this.queue.shift();
+        this.rejected(batch, undefined);
+        continue;
+      }
+      const claim = this.writer === undefined ? this.demand(batch) : this.writer.claim(batch, this.flight.length === 0);
+      if (claim === "ask") this.ask();
+      if (claim === "ask" || claim === "wait") return undefined;
+      this.queue.shift();
+      if (claim instanceof MillraceError) {
+        this.rejected(batch, claim);
+        continue;
+      }
+      batch.hasLeft = true;
+      this.flight.push(batch);
+      return batch;
+    }
+    return undefined;
+  }
+
+  private demand(batch: Batch): "go" {
+    batch.expected = batch.demanded;
+    return "go";
+  }
+
+  /** It was acknowledged; without an offset where nobody acknowledges. */
+  accepted(batch: Batch, base: number | undefined): void {
+    this.takeFromFlight(batch);
+    // Sent again they would stand behind this one.
+    for (const each of this.back.splice(0)) this.rejected(each, each.error);
+    this.isProbing = false;
+    this.backoff.reset();
+    if (base !== undefined) this.writer?.accepted(base, batch.region.records);
+    this.resolved(batch, base);
+    this.landed();
+  }
+
+  /** Its request failed. */
+  failed(batch: Batch, error: MillraceError): void {
+    this.takeFromFlight(batch);
+    batch.error = error;
+    const { writer } = this;
+    if (error.code === "OFFSET_MISMATCH" && writer !== undefined) this.missed(batch, writer);
+    else {
+      const outcome = outcomeOf(error);
+      if (outcome === "for now") this.back.push(batch);
+      else if (outcome === "unknown") this.unknown(batch, error);
+      else this.refused(batch, error);
+    }
+    writer?.broken();
+    this.landed();
+  }
+
+  /** The log did not end where the only writer expected it. */
+  private missed(batch: Batch, writer: SoleWriter): void {
+    if (writer.isExpectedToMiss) this.back.push(batch);
+    else if (batch.isUncertain) {
+      this.back.push(batch);
+      this.mustLook = true;
+    } else {
+      const { topic, partition } = this;
+      this.poison(notAlone(topic, partition, `it does not end at ${batch.expected}`), batch);
+    }
+  }
+
+  private unknown(batch: Batch, error: MillraceError): void {
+    if (this.writer !== undefined) {
+      batch.isUncertain = true;
+      this.back.push(batch);
+      return;
+    }
+    // This one may have been accepted, and what was refused before it would stand behind it.
+    for (const each of this.back.splice(0)) this.rejected(each, each.error);
+    this.rejected(batch, outcomeUnknown(this.topic, this.partition, error));
+  }
+
+  private refused(batch: Batch, error: MillraceError): void {
+    // A barrier that failed says nothing of what is in the log.
+    if (error.code === "STORAGE_FAILURE" || batch.isUncertain) this.writer?.forget();
+    this.rejected(batch, batch.isUncertain ? outcomeUnknown(this.topic, this.partition, error) : error);
+  }
+
+  private takeFromFlight(batch: Batch): void {
+    const at = this.flight.indexOf(batch);
+    if (at >= 0) this.flight.splice(at, 1);
+  }
+
+  /** When nothing is in flight any more, what came back waits again, in front. */
+  private landed(): void {
+    if (this.flight.length === 0) {
+      this.writer?.landed();
+      const back = this.back.splice(0);
+      if (back.length > 0) {
+        this.queue.putBack(back);
+        this.isProbing = true;
+        if (this.fatal !== undefined) this.rejectWaiting(this.fatal);
+        else if (this.mustLook) this.ask();
+        // A link that was lost has pauses of its own.
+        else if (!back.every(({ isUncertain }) => isUncertain)) this.pause();
+      }
+      this.mustLook = false;
+    }
+    this.owner.wake(this);
+  }
+
+  private pause(): void {
+    this.cancelPause?.();
+    this.cancelPause = this.settings.accumulator.timers.after(this.backoff.next(), () => {
+      this.cancelPause = undefined;
+      this.owner.wake(this);
+    });
+  }
+
+  private ask(): void {
+    this.isAsking = true;
+    this.owner.ask(this);
+  }
+
+  /** Where the log ends; undefined when it could not be asked: whoever still wants to know asks again. */
+  found(ends: LogEnds | undefined): void {
+    this.isAsking = false;
+    const { writer } = this;
+    if (ends !== undefined && writer !== undefined) {
+      if (!writer.isKnown) writer.begin(ends);
+      else if (this.queue.first?.isUncertain) this.resolveDoubts(writer, ends);
+    }
+    this.owner.wake(this);
+  }
+
+  private resolveDoubts(writer: SoleWriter, ends: LogEnds): void {
+    for (let { first } = this.queue; first?.isUncertain; first = this.queue.first) {
+      const finding = writer.find(first, ends);
+      if (finding instanceof MillraceError) {
+        this.poison(finding);
+        return;
+      }
+      if (finding !== "is there") {
+        this.pause();
+        return;
+      }
+      this.queue.shift();
+      this.resolved(first, writer.acknowledgedEnd - first.region.records);
+    }
+    const wrong = writer.tooMuch(ends);
+    if (wrong !== undefined) this.poison(wrong);
+  }
+
+  /** Rejects what may not wait any longer. */
+  expire(now: number): void {
+    for (let { first } = this.queue; first !== undefined && first.deadline <= now; first = this.queue.first) {
+      this.queue.shift();
+      this.expired(first);
+      if (!first.isUncertain) continue;
+      this.writer?.forget();
+      // Where those behind it should stand is not known any more.
+      while (this.queue.first?.isUncertain) this.expired(this.queue.shift() as Batch);
+    }
+  }
+
+  /** Rejects everything that waits for its turn. */
+  rejectWaiting(error: MillraceError): void {
+    for (const batch of this.queue.clear()) {
+      const isKnown = !batch.isUncertain || error.code === "OFFSET_MISMATCH";
+      this.rejected(batch, isKnown ? error : outcomeUnknown(this.topic, this.partition, batch.error ?? error));
+    }
+  }
+
+  /** Nothing more is written here, and what comes is rejected with this. */
+  poison(error: MillraceError, first?: Batch): void {
+    this.fatal ??= error;
+    if (first !== undefined) this.rejected(first, error);
+    this.cancelPause?.();
+    this.accumulator.close();
+    this.rejectWaiting(error);
+  }
+
+  private dropAborted(batch: Batch): void {
+    const { cost, callers } = batch;
+    batch.dropAborted();
+    if (batch.callers < callers) this.owner.left(cost - batch.cost, callers - batch.callers);
+  }
+
+  private resolved(batch: Batch, base: number | undefined): void {
+    this.owner.left(batch.cost, batch.callers);
+    batch.resolve(base);
+    this.settings.spares.giveBack(batch.reclaim());
+  }
+
+  private rejected(batch: Batch, error: unknown): void {
+    this.owner.left(batch.cost, batch.callers);
+    batch.reject(error);
+    this.settings.spares.giveBack(batch.reclaim());
+  }
+
+  private expired(batch: Batch): void {
+    const { topic, partition, settings } = this;
+    const isUnknown = batch.isUncertain && batch.error !== undefined;
+    const error = isUnknown
+      ? outcomeUnknown(topic, partition, batch.error as MillraceError)
+      : deliveryTimeout(`${topic}-${partition}`, settings.deliveryTimeoutMs, batch.error);
+    this.rejected(batch, error);
+  }
+}

@@ -1,0 +1,114 @@
+// The offsets of a partition that has one writer: each request names the one that it must get. So a request that was carried out
+// though its answer was lost is found out: repeated it is refused, and the log's end says how much of it is there. It sends nothing.
+//
+// Between a cut and the answer to the repetition a first copy may still arrive: a broker may have received it and not yet have
+// come to it. That is harmless, whichever of the two is first. But it is why the log's end is looked at only after the repetition
+// was refused: looked at before, it may be an end that the first copy is about to move.
+
+import type { MillraceError } from "../../model/errors.js";
+import type { Batch } from "./batch.js";
+import { demandMissed, lostRecords, notAlone } from "./outcome.js";
+
+/** What becomes of the first batch that waits. `ask`: the log's end must be known first. */
+export type Claim = "go" | "wait" | "ask" | MillraceError;
+
+/** What the log's end says of a batch whose answer was lost. */
+export type Finding = "is there" | "is not there" | "look again" | MillraceError;
+
+export interface LogEnds {
+  readonly logEndOffset: number;
+  readonly durableOffset: number;
+}
+
+export class SoleWriter {
+  /** Where the log ends as far as answers said. Undefined: it must be asked. */
+  private end: number | undefined;
+  /** Where it will end when all that is in flight is accepted. */
+  private next = 0;
+  /** One of those in flight was not written: those behind it find another end than they expect. */
+  private isBroken = false;
+
+  constructor(
+    private readonly topic: string,
+    private readonly partition: number,
+    private readonly isForced: boolean,
+  ) {}
+
+  get isKnown(): boolean {
+    return this.end !== undefined;
+  }
+
+  /** Up to where everything is acknowledged, or found. */
+  get acknowledgedEnd(): number {
+    return this.end ?? 0;
+  }
+
+  /** Whether a refusal because of the offset follows from that of a batch before it. */
+  get isExpectedToMiss(): boolean {
+    return this.isBroken;
+  }
+
+  /** Where the next batch must stand. `isAlone`: nothing is in flight. */
+  claim(batch: Batch, isAlone: boolean): Claim {
+    if (this.end === undefined) return isAlone ? "ask" : "wait";
+    const { demanded } = batch;
+    if (demanded !== undefined && demanded !== this.next) {
+      // What is in flight may be refused, and then it may be right.
+      return isAlone ? demandMissed(this.topic, this.partition, demanded, this.next) : "wait";
+    }
+    batch.expected = this.next;
+    this.next += batch.region.records;
+    return "go";
+  }
+
+  accepted(base: number, records: number): void {
+    this.end = base + records;
+  }
+
+  /** One of those in flight was not written, or it is not known. */
+  broken(): void {
+    this.isBroken = true;
+  }
+
+  /** Nothing is in flight any more. */
+  landed(): void {
+    this.isBroken = false;
+    if (this.end !== undefined) this.next = this.end;
+  }
+
+  /** What was in doubt was given up: the log must be asked where it ends. */
+  forget(): void {
+    this.end = undefined;
+  }
+
+  /** A first look at the log, before anything is sent. */
+  begin({ logEndOffset }: LogEnds): void {
+    this.end = logEndOffset;
+    this.next = logEndOffset;
+  }
+
+  /** A look at the log, after the repetition of the batch was refused because of its offset. */
+  find(batch: Batch, { logEndOffset, durableOffset }: LogEnds): Finding {
+    const from = this.end ?? logEndOffset;
+    const until = from + batch.region.records;
+    if (logEndOffset < from) return lostRecords(this.topic, this.partition, logEndOffset, from);
+    if (logEndOffset === from) return "is not there";
+    if (logEndOffset < until) {
+      // A crash tore it: what is there stays, the rest is still to be written.
+      batch.keep(logEndOffset - from);
+      this.begin({ logEndOffset, durableOffset });
+      return "is not there";
+    }
+    // It is written, and counts only when it is forced.
+    if (this.isForced && durableOffset < until) return "look again";
+    this.begin({ logEndOffset: until, durableOffset });
+    return "is there";
+  }
+
+  /** What is wrong when nothing is in doubt any more and the log goes on. */
+  tooMuch({ logEndOffset }: LogEnds): MillraceError | undefined {
+    const { end } = this;
+    if (end === undefined || logEndOffset <= end) return undefined;
+    return notAlone(this.topic, this.partition, `it has ${logEndOffset - end} records behind offset ${end}`);
+  }
+}
