@@ -13,6 +13,8 @@ import { Connection } from "./connection.js";
 import type { ConnectionOptions, ListedPlace } from "./connection-options.js";
 import { Consumer, type ConsumerOptions } from "./consumer.js";
 import type { Backend } from "./link.js";
+import { Producer } from "./producer/producer.js";
+import type { ProducerOptions } from "./producer/producer-options.js";
 import { type StartPosition, startOf } from "./start-position.js";
 import { SteadyLink } from "./steady-link.js";
 import { badSubscription, type FollowOptions, type ReplayOptions } from "./subscription/options.js";
@@ -96,6 +98,15 @@ export class Client implements AsyncDisposable {
   /** What it leads to, for messages. */
   get address(): string {
     return this.backend.address;
+  }
+
+  /** A producer with a connection of its own. Closing the client closes it, too: what was sent before settles first. */
+  producer(options: ProducerOptions = {}): Producer {
+    this.throwIfClosed();
+    let forget = (): void => undefined;
+    const producer = new ClientProducer(this.backend, options, () => forget());
+    forget = this.onClose(() => producer.close());
+    return producer;
   }
 
   /**
@@ -215,6 +226,26 @@ export class Client implements AsyncDisposable {
   private steadyLink(retryMs: number): SteadyLink {
     const { backend } = this;
     return new SteadyLink({ connect: () => backend.connect(), address: backend.address, retryMs });
+  }
+}
+
+/** Is forgotten by its client when it is closed. */
+class ClientProducer extends Producer {
+  constructor(
+    backend: Backend,
+    options: ProducerOptions,
+    private readonly onClosed: () => void,
+  ) {
+    super(backend, options);
+  }
+
+  override async close(): Promise<void> {
+    await super.close().finally(this.onClosed);
+  }
+
+  override destroy(): void {
+    super.destroy();
+    this.onClosed();
   }
 }
 
