@@ -1,0 +1,214 @@
+// The envelope: what belongs to a record besides its value, inside the payload. Brokers do not look into it.
+//
+//   0        1                       9                 13          13+k
+//   +--------+-----------------------+-----------------+-----------+--------------+-------------+-----------+
+//   | u8     | i64 timestamp         | i32 key length  | key       | u16 count    | headers     | value     |
+//   | F9     | ms since 1970         | k, or −1: none  | k bytes   | of headers   | count of …  | the rest  |
+//   +--------+-----------------------+-----------------+-----------+--------------+-------------+-----------+
+//
+//   header:  u16 length of the name (at least 1) | name, UTF-8 | i32 length of the value | value, UTF-8
+//
+// Big-endian, like everything else here. The first byte is F8 plus the version, 1: such a byte begins no UTF-8 text, so what is
+// plain JSON or text is told from an envelope by its first byte. A name stands once. The timestamp is at most 8.64·10¹⁵ away
+// from 1970, as a Date is. The value may be empty.
+
+import { badArgument, shown } from "../../model/arguments.js";
+import { systemClock } from "../../model/clock.js";
+import { MillraceError } from "../../model/errors.js";
+import { putInt64, readInt64 } from "../../protocol/int64.js";
+import type { Codec } from "./codec.js";
+import { badPayload } from "./payload-error.js";
+import { bytesOfText, textOf } from "./plain-codecs.js";
+
+const VERSION_BASE = 0xf8;
+const VERSION_BYTE = VERSION_BASE + 1;
+const HEAD_BYTES = 1 + 8 + 4;
+const NO_KEY = -1;
+const UINT16_MAX = 0xffff;
+const TIME_MAX = 8.64e15;
+
+/** Names and texts. */
+export type Headers = ReadonlyMap<string, string>;
+/** As they are given: an object or a map. */
+export type HeadersInput = Readonly<Record<string, string>> | Headers;
+
+/** What an envelope says of a value. */
+export interface EnvelopeHead {
+  /** When it was made, in milliseconds since 1970. */
+  readonly timestampMs: number;
+  readonly key: Uint8Array | undefined;
+  readonly headers: Headers;
+}
+
+/** A value with what belongs to it. */
+export interface Envelope<T> extends EnvelopeHead {
+  readonly value: T;
+}
+
+/** What is put into an envelope. */
+export interface EnvelopeInput<T> {
+  readonly value: T;
+  /** Text is taken as UTF-8. */
+  readonly key?: string | Uint8Array;
+  readonly headers?: HeadersInput;
+  /** In milliseconds since 1970. Default: now. */
+  readonly timestampMs?: number;
+}
+
+/** From {@link envelope}. By itself it is a codec of {@link Envelope}s; in `client.topic` it is one of their values. */
+export class EnvelopeCodec<T> {
+  constructor(private readonly inner: Codec<T>) {}
+
+  /** Throws BAD_ARGUMENT, and as the inner codec. */
+  encode({ value, key, headers, timestampMs = systemClock.now() }: EnvelopeInput<T>): Uint8Array {
+    if (!(Number.isInteger(timestampMs) && Math.abs(timestampMs) <= TIME_MAX)) {
+      throw badArgument("timestampMs", timestampMs, "whole milliseconds since 1970");
+    }
+    const keyBytes = key === undefined || key instanceof Uint8Array ? key : bytesOfText("key", key);
+    const pairs = headerPairs(headers);
+    const payload = this.inner.encode(value);
+    if (!(payload instanceof Uint8Array)) throw badArgument("what the inner codec made", payload, "a Uint8Array");
+    let size = HEAD_BYTES + (keyBytes?.length ?? 0) + 2 + payload.length;
+    for (const [name, text] of pairs) size += 2 + name.length + 4 + text.length;
+
+    const bytes = new Uint8Array(size);
+    const view = new DataView(bytes.buffer);
+    view.setUint8(0, VERSION_BYTE);
+    putInt64(view, 1, timestampMs);
+    view.setInt32(9, keyBytes?.length ?? NO_KEY);
+    let at = HEAD_BYTES;
+    if (keyBytes !== undefined) bytes.set(keyBytes, at);
+    at += keyBytes?.length ?? 0;
+    view.setUint16(at, pairs.length);
+    at += 2;
+    for (const [name, text] of pairs) {
+      view.setUint16(at, name.length);
+      bytes.set(name, at + 2);
+      at += 2 + name.length;
+      view.setInt32(at, text.length);
+      bytes.set(text, at + 4);
+      at += 4 + text.length;
+    }
+    bytes.set(payload, at);
+    return bytes;
+  }
+
+  /** Throws BAD_PAYLOAD, and as the inner codec. */
+  decode(payload: Uint8Array): Envelope<T> {
+    const { valueBytes, ...head } = this.open(payload);
+    return { ...head, value: this.inner.decode(valueBytes) };
+  }
+
+  /** What is around the value, and its bytes. Throws BAD_PAYLOAD. */
+  open(payload: Uint8Array): EnvelopeHead & { readonly valueBytes: Uint8Array } {
+    const from = new Opening(payload);
+    const version = from.uint8("the version");
+    if (version !== VERSION_BYTE) throw badPayload(wrongVersion(version));
+    const timestampMs = from.int64("the timestamp");
+    if (!(Math.abs(timestampMs) <= TIME_MAX)) throw badPayload(`its timestamp is ${timestampMs}, which no date has`);
+    const keyBytes = from.int32("the length of the key");
+    const key = keyBytes === NO_KEY ? undefined : from.bytes(keyBytes, "the key");
+    const headers = new Map<string, string>();
+    const count = from.uint16("the count of headers");
+    for (let i = 0; i < count; i++) {
+      const nameBytes = from.uint16("the length of a header's name");
+      if (nameBytes === 0) throw badPayload("a header of its envelope has no name");
+      const name = textOf(from.bytes(nameBytes, "a header's name"));
+      if (headers.has(name)) throw badPayload(`the header ${shown(name)} stands twice in its envelope`);
+      const textBytes = from.int32(`the length of the header ${name}`);
+      headers.set(name, textOf(from.bytes(textBytes, `the header ${name}`)));
+    }
+    return { timestampMs, key, headers, valueBytes: from.rest() };
+  }
+
+  /** The value of what {@link open} gave. */
+  valueOf(valueBytes: Uint8Array): T {
+    return this.inner.decode(valueBytes);
+  }
+}
+
+/**
+ * Puts key, headers and a timestamp around a value, inside the payload. The layout is in docs/envelope.md, for readers in other
+ * languages.
+ *
+ * ```ts
+ * const orders = client.topic("orders", { codec: envelope(json<Order>()) });
+ * await orders.send({ apples: 3 }, { key: "fruit", headers: { trace: "4711" } });
+ * for await (const { value, keyText, headers, timestampMs } of orders.replay().records()) …
+ * ```
+ */
+export function envelope<T>(inner: Codec<T>): EnvelopeCodec<T> {
+  if (typeof (inner as Partial<Codec<T>> | undefined)?.encode !== "function") {
+    throw badArgument("inner", inner, "the codec of the value, for instance json()");
+  }
+  return new EnvelopeCodec(inner);
+}
+
+function headerPairs(headers: HeadersInput | undefined): [name: Uint8Array, text: Uint8Array][] {
+  if (headers === undefined) return [];
+  if (typeof headers !== "object" || headers === null) throw badArgument("headers", headers, "an object of texts");
+  const entries = headers instanceof Map ? [...headers.entries()] : Object.entries(headers);
+  if (entries.length > UINT16_MAX) {
+    throw new MillraceError(
+      "BAD_ARGUMENT",
+      `headers: there are ${entries.length}, and an envelope takes ${UINT16_MAX}`,
+    );
+  }
+  return entries.map(([name, value]) => {
+    const nameBytes = bytesOfText("the name of a header", name);
+    if (nameBytes.length === 0 || nameBytes.length > UINT16_MAX) {
+      throw badArgument("the name of a header", name, `1 to ${UINT16_MAX} bytes`);
+    }
+    return [nameBytes, bytesOfText(`the header ${name}`, value)];
+  });
+}
+
+function wrongVersion(byte: number): string {
+  if (byte < VERSION_BASE) return "it is no envelope";
+  return `its envelope has version ${byte - VERSION_BASE}, and this client knows version 1`;
+}
+
+/** Reads from the front. Every length is checked against what is left before it is used. */
+class Opening {
+  private at = 0;
+  private readonly view: DataView;
+
+  constructor(private readonly payload: Uint8Array) {
+    this.view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
+  }
+
+  uint8(what: string): number {
+    return this.view.getUint8(this.take(1, what));
+  }
+
+  uint16(what: string): number {
+    return this.view.getUint16(this.take(2, what));
+  }
+
+  int32(what: string): number {
+    return this.view.getInt32(this.take(4, what));
+  }
+
+  int64(what: string): number {
+    return readInt64(this.view, this.take(8, what));
+  }
+
+  bytes(length: number, what: string): Uint8Array {
+    const from = this.take(length, what);
+    return this.payload.subarray(from, from + length);
+  }
+
+  rest(): Uint8Array {
+    return this.payload.subarray(this.at);
+  }
+
+  private take(length: number, what: string): number {
+    const left = this.payload.length - this.at;
+    if (length < 0 || length > left) {
+      throw badPayload(`its envelope is cut or wrong: ${what} takes ${length} bytes where ${left} are left`);
+    }
+    const from = this.at;
+    this.at += length;
+    return from;
+  }
+}
