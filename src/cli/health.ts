@@ -10,6 +10,7 @@ import { value } from "./values.js";
 
 interface HealthVerbOptions extends BrokerOption {
   readonly timeout: number;
+  readonly json?: boolean;
 }
 
 const TIMEOUT_MS = 5_000;
@@ -29,6 +30,7 @@ export function healthCommand(program: Command, io: Io): void {
       .description("Ask a broker for its metadata, with a deadline."),
   )
     .option("--timeout <time>", "how long it may take, all in all", value(duration(1, 3_600_000)), TIMEOUT_MS)
+    .option("--json", "print JSON instead of a line")
     .addHelpText("after", helpText(io, EXAMPLES))
     .action((options: HealthVerbOptions) => health(options, io));
 }
@@ -42,15 +44,19 @@ async function health(options: HealthVerbOptions, io: Io): Promise<void> {
     async (connection) => {
       const topics = await connection.metadata([], { timeoutMs: left() });
       const partitions = topics.flatMap(({ topic, partitions }) => partitions.map((each) => ({ topic, ...each })));
-      for (const { topic, partition } of partitions.filter(({ highWatermark }) => highWatermark < 0)) {
-        io.stderr.write(
-          `millrace: partition ${topic}-${partition} is not open: the broker refused it, its log says why\n`,
-        );
+      const refused = partitions
+        .filter(({ highWatermark }) => highWatermark < 0)
+        .map(({ topic, partition }) => `${topic}-${partition}`);
+      for (const name of refused) {
+        io.stderr.write(`millrace: partition ${name} is not open: the broker refused it, its log says why\n`);
       }
       const { brokerName = "broker", brokerVersion = "before HELLO" } = connection.hello ?? {};
-      const took = (performance.now() - startedAt).toFixed(1);
-      const counts = `topics=${topics.length} partitions=${partitions.length} ms=${took}`;
-      const text = `ok ${connection.address} ${brokerName} ${brokerVersion} ${counts}\n`;
+      const ms = Number((performance.now() - startedAt).toFixed(1));
+      const told = { brokerName, brokerVersion, topics: topics.length, partitions: partitions.length, ms };
+      const { address } = connection;
+      const text = options.json
+        ? `${JSON.stringify({ ok: true, address, ...told, refused })}\n`
+        : `ok ${address} ${brokerName} ${brokerVersion} topics=${told.topics} partitions=${told.partitions} ms=${ms}\n`;
       await io.stdout.write(Buffer.from(text));
     },
     { connectTimeoutMs: options.timeout },

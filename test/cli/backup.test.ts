@@ -15,7 +15,7 @@ import {
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { type BrokerProcess, flags, spawnBroker, spawnReady } from "../support/broker.js";
-import { CliProcess } from "../support/cli.js";
+import { CliProcess, jsonRows } from "../support/cli.js";
 import { FakeBroker } from "../support/fake-broker.js";
 import { tempDir } from "../support/tmp.js";
 
@@ -67,14 +67,8 @@ interface Row {
   readonly copiedBytes: number;
 }
 
-const rowsOf = (text: string): Row[] =>
-  text
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Row);
-
 const backup = async (dir: string, dataDir: string, broker: BrokerProcess, ...args: readonly string[]) =>
-  rowsOf(await run(["backup", dir, "--data-dir", dataDir, "--json", ...at(broker), ...args]));
+  jsonRows<Row>(await run(["backup", dir, "--data-dir", dataDir, "--json", ...at(broker), ...args]));
 
 /** Offset and payload of each record of a partition. */
 async function recordsOf(broker: BrokerProcess, partition: number): Promise<Map<number, string>> {
@@ -89,12 +83,8 @@ async function recordsOf(broker: BrokerProcess, partition: number): Promise<Map<
   );
 }
 
-const offsetsOf = async (broker: BrokerProcess): Promise<{ durableOffset: number; epoch: number }[]> => {
-  const text = await run(["topics", "orders", "--json", ...at(broker)]);
-  return JSON.parse(text.startsWith("[") ? text : `[${text.trim().replaceAll("\n", ",")}]`).flatMap(
-    (row: { partitions?: object[] }) => row.partitions ?? [row],
-  );
-};
+const offsetsOf = async (broker: BrokerProcess) =>
+  jsonRows<{ durableOffset: number; epoch: number }>(await run(["topics", "orders", "--json", ...at(broker)]));
 
 const sumsOf = (dir: string): Record<string, string> =>
   Object.fromEntries(
@@ -175,7 +165,7 @@ describe("a backup", () => {
     await produce(broker, 5000);
     // After a clean stop the last segment is sealed as well, and yet the next start goes on in it.
     expect(await broker.stop()).toBe(0);
-    const [row] = rowsOf(await run(["backup", copy, "--data-dir", dataDir, "--json"]));
+    const [row] = jsonRows<Row>(await run(["backup", copy, "--data-dir", dataDir, "--json"]));
     const names = Object.keys(sumsOf(join(copy, "orders-0"))).sort();
     const links = names.map((name) => statSync(join(copy, "orders-0", name)).nlink);
     expect([row?.endOffset, links]).toEqual([5000, [...names.slice(1).map(() => 2), 1]]);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type PlayedLog, playRounds, type Round } from "../../src/cli/fetch-demo/rounds.js";
 import { type Log, type LogRead, openLog } from "../../src/log/embedded.js";
-import { millrace } from "../support/cli.js";
+import { jsonRows, millrace } from "../support/cli.js";
 import { tempDir } from "../support/tmp.js";
 
 const AS_DOCUMENTED = ["--fetch-offset", "7", "--min-records", "2", "--max-wait-ms", "500", "--steps", "4"];
@@ -17,11 +17,16 @@ interface Told {
   readonly rounds: Round[];
 }
 
+function toldBy(stdout: string): Told {
+  const [{ start } = { start: { logEndOffset: -1, segments: [] } }, ...rounds] = jsonRows<Told & Round>(stdout);
+  return { start, rounds };
+}
+
 describe("fetch-demo", () => {
   it("F02 F03 F04 F05 F06 plays the four rounds on an empty directory", async () => {
     const { code, stdout, stderr } = await demo(tempDir(), ...AS_DOCUMENTED, "--json");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    const { start, rounds } = JSON.parse(stdout) as Told;
+    const { start, rounds } = toldBy(stdout);
     expect(start).toEqual({ logEndOffset: 7, segments: [0, 3, 6] });
     expect(rounds.map(({ what, waitedMs, ...facts }) => facts)).toEqual([
       {
@@ -99,7 +104,7 @@ describe("fetch-demo", () => {
     const first = await demo(dir, "--steps", "1");
     expect(first.stdout.trimEnd().split("\n")).toHaveLength(2);
     for (const end of [7, 12]) {
-      const again = JSON.parse((await demo(dir, "--json", "--max-wait-ms", "50")).stdout) as Told;
+      const again = toldBy((await demo(dir, "--json", "--max-wait-ms", "50")).stdout);
       expect(again.start.logEndOffset).toBe(end);
       expect(again.rounds[3]).toMatchObject({ parked: true, records: 2, firstOffset: end + 3, logEndOffset: end + 5 });
     }
@@ -113,7 +118,7 @@ describe("fetch-demo", () => {
     expect(stdout).toMatch(/^log end 12, segments at 0, 3, 6\nround 1: [^\n]+\n$/);
     expect(stderr).toMatch(/^millrace: round 2: .* already there: the log has records from 7 to 11\n/);
     const json = await demo(dir, ...AS_DOCUMENTED, "--json");
-    expect([json.code, (JSON.parse(json.stdout) as Told).rounds.length]).toEqual([1, 1]);
+    expect([json.code, toldBy(json.stdout).rounds.length]).toEqual([1, 1]);
     // One record is less than two, so the fetch would wait; but something was there.
     const oneThere = await demo(tempDir(), "--fetch-offset", "6");
     expect([oneThere.code, oneThere.stderr.includes("the log has records from 6 to 6")]).toEqual([1, true]);

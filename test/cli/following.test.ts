@@ -7,7 +7,7 @@ import { FETCH_PARTITIONS_MAX } from "../../src/model/limits.js";
 import { RequestKind } from "../../src/protocol/api-keys.js";
 import { spawnReady, testSettings } from "../support/broker.js";
 import { ascii } from "../support/bytes.js";
-import { CliProcess, millrace } from "../support/cli.js";
+import { CliProcess, jsonRows, millrace } from "../support/cli.js";
 import { FakeBroker } from "../support/fake-broker.js";
 import { tempDir } from "../support/tmp.js";
 
@@ -175,14 +175,15 @@ describe("a time", () => {
   it("is looked up by offsets, for each partition", async () => {
     const { address, times } = await threeMoments();
     const offsets = (...args: string[]) => millrace(["offsets", "orders", "--broker", address, ...args]);
-    const json = async (...args: string[]) => JSON.parse((await offsets(...args, "--json")).stdout) as unknown[];
-    const full = { logStartOffset: 0, highWatermark: 6, durableOffset: 6, logEndOffset: 6 };
-    const empty = { logStartOffset: 0, highWatermark: 0, durableOffset: 0, logEndOffset: 0 };
+    const json = async (...args: string[]) =>
+      jsonRows<{ at: { offset: number; timestampMs: number } }>((await offsets(...args, "--json")).stdout);
+    const full = { logStartOffset: 0, highWatermark: 6, durableOffset: 6, logEndOffset: 6, records: 6 };
+    const empty = { logStartOffset: 0, highWatermark: 0, durableOffset: 0, logEndOffset: 0, records: 0 };
     expect(await json()).toEqual([
-      { partition: 0, epoch: 0, ...full },
-      { partition: 1, epoch: 0, ...empty },
+      { topic: "orders", recordFormat: "crc32c", partition: 0, epoch: 0, ...full },
+      { topic: "orders", recordFormat: "crc32c", partition: 1, epoch: 0, ...empty },
     ]);
-    const [first, second] = (await json("--at", String(times[1]))) as { at: { offset: number; timestampMs: number } }[];
+    const [first, second] = await json("--at", String(times[1]));
     expect([first?.at.offset, second?.at]).toEqual([2, { offset: 0, timestampMs: -1 }]);
     expect(first?.at.timestampMs).toBeGreaterThanOrEqual(times[1]);
     expect(first?.at.timestampMs).toBeLessThan(times[2]);

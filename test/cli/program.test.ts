@@ -6,7 +6,7 @@ import { offset, partitionId } from "../../src/model/ids.js";
 import { RequestKind } from "../../src/protocol/api-keys.js";
 import { encodeMetadataResponse } from "../../src/protocol/metadata.js";
 import { ascii } from "../support/bytes.js";
-import { millrace } from "../support/cli.js";
+import { jsonRows, millrace } from "../support/cli.js";
 import { FakeBroker } from "../support/fake-broker.js";
 
 const VERBS = ["produce", "consume", "topics", "health"];
@@ -108,7 +108,12 @@ describe("topics", () => {
       ].join("\n"),
     );
     const json = await millrace(["topics", "orders", "--json", "--broker", broker.address]);
-    expect(JSON.parse(json.stdout)).toMatchObject([{ topic: "orders", partitions: [{}, { highWatermark: 2 }] }]);
+    expect(jsonRows(json.stdout)).toMatchObject([
+      { topic: "orders", partition: 0, records: 0 },
+      { topic: "orders", partition: 1, highWatermark: 2, records: 2 },
+    ]);
+    const health = await millrace(["health", "--json", "--broker", broker.address]);
+    expect(jsonRows(health.stdout)).toMatchObject([{ ok: true, topics: 2, partitions: 3, refused: [] }]);
     expect((await millrace(["topics", "nothing", "--broker", broker.address])).code).toBe(1);
   });
 });

@@ -5,7 +5,7 @@ import type { EventEmitter } from "node:events";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { buildSync } from "esbuild";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import type { Io } from "../../src/cli/io.js";
 import { ClosedPipe } from "../../src/cli/output.js";
 import { runCli } from "../../src/cli/program.js";
@@ -68,6 +68,15 @@ export async function millrace(args: readonly string[], options: VerbOptions = {
   const code = await runCli(args, io);
   const bytes = Buffer.concat(pieces);
   return { code, stdout: bytes.toString(), bytes, stderr };
+}
+
+/** The rows that --json prints. */
+export function jsonRows<Row>(stdout: string): Row[] {
+  expect(stdout === "" || stdout.endsWith("\n")).toBe(true);
+  return stdout
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Row);
 }
 
 async function* bytesOf(pieces: NonNullable<VerbOptions["stdin"]>): AsyncGenerator<Uint8Array> {

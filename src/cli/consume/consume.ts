@@ -20,6 +20,7 @@ import { Output } from "../output.js";
 import { Progress } from "../progress.js";
 import { StoppedBySignal, type StopSignal, Waiting } from "../stop.js";
 import { topicName, value } from "../values.js";
+import { Bookmark } from "./bookmark.js";
 import { type Following, printFollowing } from "./follow.js";
 import { Format } from "./format.js";
 import { Printer } from "./printer.js";
@@ -33,6 +34,7 @@ export interface ConsumeVerbOptions extends BrokerOption {
   readonly untilEnd?: boolean;
   readonly format: string;
   readonly maxBytes: number;
+  readonly checkpoint?: string;
 }
 
 const KIB = 1024;
@@ -48,6 +50,10 @@ when the broker is away it tries again until it is back. --until-end stops where
 --from takes earliest, latest, an offset (of one partition), or a time: 2026-11-30, 2026-11-30T14:05 (here), 2026-11-30T14:05:00Z,
 1796000000000ms. From a time on nothing is left out; a few records from just before it may come, too.
 
+--checkpoint goes on where FILE says and saves there how far it was printed, after that was written: at least every second, when there
+is nothing more to print, and at the end, also by ^C. --from is for partitions that FILE does not know. Whoever is killed prints the
+last records again; none is left out. One FILE serves several topics, and one program at a time.
+
 Format: %t topic, %p partition, %o offset, %s payload, %% a percent sign; \\n \\t \\0 and so on.
 
 Examples:
@@ -55,6 +61,7 @@ Examples:
   $ millrace consume orders --partition 2 --from 1000 --max-records 10 --format '%p %o %s\\n'
   $ millrace consume orders --from latest | grep --line-buffered refund
   $ millrace consume orders --from 2026-11-30T14:00 --until-end | wc -l
+  $ millrace consume orders --checkpoint orders.checkpoint --until-end >> orders.log
 `;
 
 export function consumeCommand(program: Command, io: Io): void {
@@ -70,6 +77,7 @@ export function consumeCommand(program: Command, io: Io): void {
     .option("--until-end", "stop at the end instead of waiting for more")
     .option("--max-records <n>", "stop after so many records", value(integer(1, OFFSET_MAX)))
     .option("--format <text>", "how each record is printed", "%s\\n")
+    .option("--checkpoint <file>", "go on where FILE says, and keep it up to date")
     .option("--max-bytes <size>", "ask for so many bytes at once", value(size(KIB, 1024 * MIB)), MAX_BYTES)
     .addHelpText("after", helpText(io, EXAMPLES))
     .action((topic: string, options: ConsumeVerbOptions) =>
@@ -94,20 +102,26 @@ interface Source {
 async function consume(connection: Connection, topic: string, options: ConsumeVerbOptions, io: Io): Promise<void> {
   const format = new Format(options.format);
   const [{ partitions, recordFormat }] = await connection.metadata([topic]);
-  const parts = await partsOf(connection, topic, partitions, options);
+  const bookmark =
+    options.checkpoint === undefined ? undefined : new Bookmark(options.checkpoint, topic, () => performance.now());
+  const kept = (await bookmark?.load()) ?? new Map<number, Start>();
+  const parts = await partsOf(connection, topic, partitions, options, kept);
   const { maxBytes, untilEnd, maxRecords = Number.POSITIVE_INFINITY } = options;
   const bounds = { maxBytes, maxBytesLimit: Math.max(maxBytes, MAX_BYTES_LIMIT) };
   const source = { topic, format: recordFormat, parts, bounds };
   const output = new Output(io.stdout);
   const progress = new Progress(io, () => performance.now(), "record");
   const lag = parts.reduce((sum, { metadata, start }) => sum + Math.max(0, metadata.highWatermark - start.offset), 0);
-  const printer = new Printer(format, output, progress, maxRecords, Math.min(maxRecords, lag));
+  const printer = new Printer(format, output, progress, maxRecords, Math.min(maxRecords, lag), bookmark);
   const work = (): Promise<void> =>
     untilEnd
-      ? printUntilEnd(consumersOf(connection, source), printer)
+      ? printUntilEnd(consumersOf(connection, source), printer, kept.size > 0)
       : printFollowing(followingOf(connection, source, options, io), printer, io.stderr);
+  for (const { metadata, start } of parts) bookmark?.begin(metadata.partition, start);
   try {
-    await untilStopped(work, printer, output, io);
+    await untilStopped(work, printer, io);
+  } catch (error) {
+    throw bookmark === undefined ? error : withCheckpoint(error, bookmark.path);
   } finally {
     progress.clear();
   }
@@ -115,7 +129,7 @@ async function consume(connection: Connection, topic: string, options: ConsumeVe
 }
 
 /** Lets it print until it is done or a signal comes. What was printed is written in any case, after a signal as far as it goes. */
-async function untilStopped(work: () => Promise<void>, printer: Printer, output: Output, io: Io): Promise<void> {
+async function untilStopped(work: () => Promise<void>, printer: Printer, io: Io): Promise<void> {
   const waiting = new Waiting();
   let signal: StopSignal | undefined;
   const unheard = io.onStopSignal((which) => {
@@ -124,7 +138,7 @@ async function untilStopped(work: () => Promise<void>, printer: Printer, output:
     waiting.interrupt();
   });
   const whole = async (): Promise<void> => {
-    const flushed = waiting.for(output.flush());
+    const flushed = waiting.for(printer.flush());
     // Whoever reads slowly gets whole lines; whoever does not read at all is not waited for.
     const cancel = signal && systemTimers.after(CLI_SIGNAL_WAIT_MS, () => waiting.interrupt());
     await flushed;
@@ -148,6 +162,7 @@ async function partsOf(
   topic: string,
   partitions: readonly PartitionMetadata[],
   { partition: only, from }: ConsumeVerbOptions,
+  kept: ReadonlyMap<number, Start>,
 ): Promise<Part[]> {
   const chosen = partitions.filter(({ partition }) => only === undefined || partition === only);
   if (chosen.length === 0) {
@@ -160,8 +175,21 @@ async function partsOf(
   }
   if (typeof from === "number") for (const metadata of chosen) checkIsThere(from, topic, metadata);
   return Promise.all(
-    chosen.map(async (metadata) => ({ metadata, start: await startOf(from, topic, metadata, connection) })),
+    chosen.map(async (metadata) => {
+      const start = kept.get(metadata.partition) ?? (await startOf(from, topic, metadata, connection));
+      return { metadata, start };
+    }),
   );
+}
+
+/** A position that was kept and is not in the log any more: --from would not be heard. */
+function withCheckpoint(error: unknown, path: string): unknown {
+  const isGone =
+    error instanceof MillraceError && (error.code === "LOG_TRUNCATED" || error.code === "OFFSET_OUT_OF_RANGE");
+  if (!isGone) return error;
+  return new Failed(error.message, [
+    `the position is kept in ${path}: change it there, or remove it to begin with --from`,
+  ]);
 }
 
 /** Also where nothing would be read: an offset that the log never had is a mistake, and not its end. */

@@ -3,6 +3,7 @@
 import type { RecordBatch } from "../../client/record-batch.js";
 import type { Output } from "../output.js";
 import type { Progress } from "../progress.js";
+import type { Bookmark } from "./bookmark.js";
 import type { Format } from "./format.js";
 
 export class Printer {
@@ -16,6 +17,8 @@ export class Printer {
     private maxRecords: number,
     /** How many records there are to print, as far as that is known; 0: it is not. */
     private readonly expected: number,
+    /** Keeps how far it was printed. */
+    private readonly bookmark: Bookmark | undefined,
   ) {}
 
   /** Everything that may be printed is. */
@@ -38,12 +41,16 @@ export class Printer {
       this.records++;
       if (output.isFull) await output.handOver();
     }
-    if (i > 0) this.bytes += batch.ranges[2 * i - 1];
+    if (i > 0) {
+      this.bytes += batch.ranges[2 * i - 1];
+      this.bookmark?.print(batch, i);
+      if (this.bookmark?.isDue) await this.flush();
+    }
     progress.show(this.records, this.bytes, this.expected > 0 ? this.records / this.expected : undefined);
   }
 
-  /** What was printed is written. */
+  /** What was printed is written, and that it was is saved. */
   flush(): Promise<void> {
-    return this.output.flush();
+    return this.bookmark?.save(this.output) ?? this.output.flush();
   }
 }

@@ -4,10 +4,15 @@ import type { Consumer } from "../../client/consumer.js";
 import type { RecordBatch } from "../../client/record-batch.js";
 import type { Printer } from "./printer.js";
 
-export async function printUntilEnd(consumers: readonly Consumer[], printer: Printer): Promise<void> {
+/** `isResumed`: the positions are from another time, and whether they can be is asked also where nothing is left to read. */
+export async function printUntilEnd(
+  consumers: readonly Consumer[],
+  printer: Printer,
+  isResumed: boolean,
+): Promise<void> {
   for (const consumer of consumers) {
     const end = consumer.highWatermark;
-    if (consumer.position >= end) continue;
+    if (consumer.position >= end && !isResumed) continue;
     let next = pollAhead(consumer);
     while (!printer.isDone) {
       const batch = await next;

@@ -10,7 +10,7 @@ import { Failed } from "../failure.js";
 import { helpText } from "../help.js";
 import type { Io } from "../io.js";
 import { value } from "../values.js";
-import { playRounds, ROUNDS, type Round, roundText } from "./rounds.js";
+import { playRounds, ROUNDS, roundText } from "./rounds.js";
 
 interface FetchDemoOptions {
   readonly dir: string;
@@ -40,7 +40,7 @@ must not be a partition that somebody else has open.
 
 Examples:
   $ millrace fetch-demo --dir "$(mktemp -d)" --fetch-offset 7 --min-records 2 --max-wait-ms 500 --steps 4
-  $ millrace fetch-demo --dir ./demo --json | jq '.rounds[1] | {parked, timedOut, bytes}'
+  $ millrace fetch-demo --dir ./demo --json | jq 'select(.round == 2) | {parked, timedOut, bytes}'
 `;
 
 export function fetchDemoCommand(program: Command, io: Io): void {
@@ -53,7 +53,7 @@ export function fetchDemoCommand(program: Command, io: Io): void {
     .option("--min-records <n>", "what is enough for an answer", value(integer(1, 1000)), MIN_RECORDS)
     .option("--max-wait-ms <ms>", "how long a fetch waits for it", value(duration(1, 3_600_000)), MAX_WAIT_MS)
     .option("--steps <n>", "play so many rounds", value(integer(1, ROUNDS)), ROUNDS)
-    .option("--json", "print JSON instead of lines")
+    .option("--json", "print a JSON value a line")
     .addHelpText("after", helpText(io, EXAMPLES))
     .action((options: FetchDemoOptions) => fetchDemo(options, io));
 }
@@ -61,20 +61,15 @@ export function fetchDemoCommand(program: Command, io: Io): void {
 async function fetchDemo(options: FetchDemoOptions, io: Io): Promise<void> {
   const log = await openDemoLog(options.dir);
   const print = (text: string) => io.stdout.write(Buffer.from(text));
-  const rounds: Round[] = [];
   try {
     const start = { logEndOffset: log.logEndOffset, segments: log.segments().map(({ baseOffset }) => baseOffset) };
-    if (!options.json) await print(`log end ${start.logEndOffset}, segments at ${start.segments.join(", ")}\n`);
+    const startText = `log end ${start.logEndOffset}, segments at ${start.segments.join(", ")}`;
+    await print(`${options.json ? JSON.stringify({ start }) : startText}\n`);
     const { fetchOffset = start.logEndOffset, minRecords, maxWaitMs } = options;
     const playing = playRounds(log, options.steps, { fetchOffset, minRecords, maxWaitMs });
-    try {
-      for await (const round of playing) {
-        rounds.push(round);
-        if (!options.json) await print(`round ${round.round}: ${round.what}: ${roundText(round)}\n`);
-      }
-    } finally {
-      // What was seen before one failed was seen.
-      if (options.json) await print(`${JSON.stringify({ start, rounds }, undefined, 2)}\n`);
+    for await (const round of playing) {
+      const text = options.json ? JSON.stringify(round) : `round ${round.round}: ${round.what}: ${roundText(round)}`;
+      await print(`${text}\n`);
     }
   } finally {
     await log.close();

@@ -1,0 +1,100 @@
+// What `topics` and `offsets` know of each partition: the broker's offsets, the room on this machine's disk, and how far a reader
+// has come, each when it was asked for.
+
+import { join } from "node:path";
+import type { Command } from "commander";
+import { fileCheckpoints } from "../client/checkpoint/file.js";
+import type { PartitionMetadata, TopicMetadata } from "../protocol/metadata.js";
+import { type PartitionSize, sizeOfPartition } from "./sizes.js";
+import type { Column } from "./table.js";
+
+export interface RowOptions {
+  readonly checkpoint?: string;
+  readonly dataDir?: string;
+}
+
+export interface PartitionRow extends PartitionMetadata {
+  readonly topic: string;
+  readonly recordFormat: string;
+  /** What readers may read. */
+  readonly records: number;
+  /** Room on the disk; null: it is not there. Undefined: nobody asked. */
+  readonly sizeBytes?: number | null;
+  /** The first offset that the reader has not handled, and how many there are from there on; null: it never began. */
+  readonly checkpointOffset?: number | null;
+  readonly lag?: number | null;
+}
+
+/** Adds --data-dir and --checkpoint. */
+export function withRowOptions(command: Command): Command {
+  return command
+    .option("--data-dir <dir>", "the broker's data directory on this machine, for SIZE (default: $MILLRACE_DATA_DIR)")
+    .option("--checkpoint <file>", "of `consume --checkpoint`, for LAG");
+}
+
+export const ROW_HELP = `START is the first offset there is, HIGH WATERMARK what readers may read up to, DURABLE what is forced to the disk, END what is written.
+A partition that the broker refused to open says so; its log says why. SIZE is the room on the disk in bytes, which a broker does not
+tell its clients: it is there with --data-dir or MILLRACE_DATA_DIR, on the broker's machine. LAG is how many records a reader still has
+before it, by the file of its --checkpoint; "-" where the file knows nothing of the partition.`;
+
+/** A partition that the broker refused to open has no offsets. */
+export const isOpen = ({ highWatermark }: PartitionMetadata): boolean => highWatermark >= 0;
+
+const offsetColumn = (title: string, of: (row: PartitionRow) => number): Column<PartitionRow> => ({
+  title,
+  value: (row) => (isOpen(row) ? of(row) : "refused"),
+});
+
+export function columnsOf({ checkpoint }: RowOptions, dataDir: string | undefined): readonly Column<PartitionRow>[] {
+  const columns: Column<PartitionRow>[] = [
+    { title: "PARTITION", value: (row) => row.partition },
+    offsetColumn("START", (row) => row.logStartOffset),
+    offsetColumn("HIGH WATERMARK", (row) => row.highWatermark),
+    offsetColumn("DURABLE", (row) => row.durableOffset),
+    offsetColumn("END", (row) => row.logEndOffset),
+    offsetColumn("RECORDS", (row) => row.records),
+  ];
+  if (dataDir !== undefined) columns.push({ title: "SIZE", value: ({ sizeBytes }) => sizeBytes ?? "-" });
+  if (checkpoint !== undefined) columns.push({ title: "LAG", value: ({ lag }) => lag ?? "-" });
+  return columns;
+}
+
+export async function rowsOf(
+  topics: readonly TopicMetadata[],
+  { checkpoint }: RowOptions,
+  dataDir: string | undefined,
+): Promise<PartitionRow[]> {
+  const kept = checkpoint === undefined ? undefined : await fileCheckpoints(checkpoint).load();
+  return Promise.all(
+    topics.flatMap(({ topic, recordFormat, partitions }) =>
+      partitions.map(async (metadata): Promise<PartitionRow> => {
+        const { partition, highWatermark, logStartOffset } = metadata;
+        const size = dataDir && (await sizeIn(join(dataDir, `${topic}-${partition}`)));
+        const position = kept?.find((each) => each.topic === topic && each.partition === partition)?.offset;
+        return {
+          topic,
+          recordFormat,
+          ...metadata,
+          records: isOpen(metadata) ? highWatermark - logStartOffset : -1,
+          ...(dataDir && { sizeBytes: size ? size.diskBytes : null }),
+          ...(kept && { checkpointOffset: position ?? null, lag: lagOf(position, metadata) }),
+        };
+      }),
+    ),
+  );
+}
+
+/** What retention has removed is not before the reader any more. */
+function lagOf(position: number | undefined, metadata: PartitionMetadata): number | null {
+  if (position === undefined || !isOpen(metadata)) return null;
+  return Math.max(0, metadata.highWatermark - Math.max(position, metadata.logStartOffset));
+}
+
+async function sizeIn(dir: string): Promise<PartitionSize | undefined> {
+  try {
+    return await sizeOfPartition(dir);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,200 @@
+// `--checkpoint FILE`: a reader that comes back goes on where its output ended, and others can see how far it is.
+
+import { EventEmitter } from "node:events";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { type BrokerProcess, spawnReady, testSettings } from "../support/broker.js";
+import { ascii } from "../support/bytes.js";
+import { CliProcess, jsonRows, millrace, type VerbOptions } from "../support/cli.js";
+import { FakeBroker } from "../support/fake-broker.js";
+import { tempDir } from "../support/tmp.js";
+
+const newFile = (): string => join(tempDir("checkpoint"), "orders.checkpoint");
+
+async function filled(counts: readonly number[]): Promise<FakeBroker> {
+  const broker = await FakeBroker.start({ topics: { orders: counts.length } });
+  counts.forEach((count, partition) => {
+    more(broker, partition, 0, count);
+  });
+  return broker;
+}
+
+function more(broker: FakeBroker, partition: number, from: number, count: number): void {
+  for (let i = from; i < from + count; i++) broker.log("orders", partition).push(ascii(`${partition}:${i}`));
+}
+
+const text = (partition: number, from: number, end: number) =>
+  Array.from({ length: end - from }, (_, i) => `${partition}:${from + i}\n`).join("");
+
+interface Kept {
+  readonly positions: { topic: string; partition: number; offset: number; epoch: number }[];
+}
+
+const keptIn = (path: string): Record<number, number> =>
+  Object.fromEntries(
+    (JSON.parse(readFileSync(path, "utf8")) as Kept).positions.map(({ partition, offset }) => [partition, offset]),
+  );
+
+const consume = (broker: FakeBroker, file: string, args: readonly string[], options: VerbOptions = {}) =>
+  millrace(["consume", "orders", "--broker", broker.address, "--checkpoint", file, ...args], options);
+
+describe("consume --checkpoint", () => {
+  it("begins where --from says the first time, and then where it ended, in every partition", async () => {
+    const broker = await filled([3, 0, 5]);
+    const file = newFile();
+    expect((await consume(broker, file, ["--until-end"])).stdout).toBe(text(0, 0, 3) + text(2, 0, 5));
+    expect(keptIn(file)).toEqual({ 0: 3, 1: 0, 2: 5 });
+    expect(await consume(broker, file, ["--until-end"])).toMatchObject({ code: 0, stdout: "", stderr: "" });
+    more(broker, 0, 3, 2);
+    more(broker, 1, 0, 1);
+    const again = await consume(broker, file, ["--until-end", "--from", "latest"]);
+    expect(again.stdout).toBe(text(0, 3, 5) + text(1, 0, 1));
+    expect(keptIn(file)).toEqual({ 0: 5, 1: 1, 2: 5 });
+  });
+
+  it("keeps what was printed and no more, with --max-records and with one partition", async () => {
+    const broker = await filled([10, 10]);
+    const file = newFile();
+    const out: string[] = [];
+    for (const count of ["4", "3", "100"]) {
+      out.push((await consume(broker, file, ["--until-end", "--partition", "1", "--max-records", count])).stdout);
+    }
+    expect(out).toEqual([text(1, 0, 4), text(1, 4, 7), text(1, 7, 10)]);
+    expect(keptIn(file)).toEqual({ 1: 10 });
+  });
+
+  it("misses nothing between two runs that begin at the end", async () => {
+    const broker = await filled([3]);
+    const file = newFile();
+    const signals = new EventEmitter();
+    const first = consume(broker, file, ["--from", "latest"], { signals });
+    await vi.waitUntil(() => broker.fetches.length > 0);
+    signals.emit("signal", "SIGINT");
+    expect(await first).toMatchObject({ code: 130, stdout: "" });
+    more(broker, 0, 3, 2);
+    expect((await consume(broker, file, ["--from", "latest", "--until-end"])).stdout).toBe(text(0, 3, 5));
+  });
+
+  it("saves while it follows, when nothing more is there, and on ^C", async () => {
+    const broker = await filled([3]);
+    const file = newFile();
+    const signals = new EventEmitter();
+    const running = consume(broker, file, [], { signals });
+    await vi.waitUntil(() => existsSync(file) && keptIn(file)[0] === 3);
+    more(broker, 0, 3, 4);
+    await vi.waitUntil(() => keptIn(file)[0] === 7);
+    signals.emit("signal", "SIGTERM");
+    expect(await running).toMatchObject({ code: 143, stdout: text(0, 0, 7), stderr: "" });
+    expect(keptIn(file)).toEqual({ 0: 7 });
+  });
+
+  it("keeps nothing of what could not be written", async () => {
+    const broker = await filled([200_000]);
+    const file = newFile();
+    const result = await consume(broker, file, ["--until-end"], { closeStdoutAfter: 300_000 });
+    expect(result.code).toBe(0);
+    const printed = result.stdout.split("\n").length - 1;
+    expect(existsSync(file) ? (keptIn(file)[0] ?? 0) : 0).toBeLessThanOrEqual(printed);
+  });
+
+  it("is told when its position is not in the log any more, and how to go on", async () => {
+    const broker = await filled([10]);
+    const file = newFile();
+    await consume(broker, file, ["--until-end"]);
+    // The log was cut, and begins anew.
+    broker.log("orders", 0).splice(4);
+    for (const args of [["--until-end"], []]) {
+      const { code, stderr } = await consume(broker, file, args);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`the position is kept in ${file}`)]);
+    }
+    expect(keptIn(file)).toEqual({ 0: 10 });
+  });
+
+  it("refuses a file that is none of its own, and leaves it as it is", async () => {
+    const broker = await filled([1]);
+    const file = newFile();
+    writeFileSync(file, "precious");
+    const { code, stdout, stderr } = await consume(broker, file, ["--until-end"]);
+    expect([code, stdout, stderr]).toEqual([1, "", expect.stringContaining("is no checkpoint file")]);
+    expect(readFileSync(file, "utf8")).toBe("precious");
+    const nowhere = await consume(broker, join(file, "x"), ["--until-end"]);
+    expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringContaining("checkpoint")]);
+  });
+
+  it("loses no record to kill -9, whenever it comes", async () => {
+    const broker = await spawnReady(testSettings(tempDir("data")));
+    const file = newFile();
+    const at = ["--broker", `127.0.0.1:${broker.port}`];
+    const produce = new CliProcess(["produce", "orders", "--rate", "20000", ...at]);
+    produce.child.stdin?.end(Array.from({ length: 60_000 }, (_, i) => `${i}\n`).join(""));
+    const seen = new Set<number>();
+    const ends: number[] = [];
+    for (let run = 0; run < 5; run++) {
+      const consumer = new CliProcess(["consume", "orders", "--checkpoint", file, ...at]);
+      await new Promise((resolve) => setTimeout(resolve, 400 + run * 130));
+      consumer.child.kill("SIGKILL");
+      await consumer.exited;
+      const lines = consumer.stdout.toString().split("\n").slice(0, -1).map(Number);
+      // It began at or before the end of what was seen.
+      expect(lines[0] ?? 0).toBeLessThanOrEqual(seen.size);
+      for (const line of lines) seen.add(line);
+      ends.push(keptIn(file)[0] ?? -1);
+    }
+    expect((await produce.exited).code).toBe(0);
+    const rest = new CliProcess(["consume", "orders", "--checkpoint", file, "--until-end", ...at]);
+    expect((await rest.exited).code).toBe(0);
+    for (const line of rest.stdout.toString().split("\n").slice(0, -1)) seen.add(Number(line));
+    expect(seen.size).toBe(60_000);
+    expect(new Set(ends).size).toBeGreaterThan(2);
+    expect([...ends].sort((a, b) => a - b)).toEqual(ends);
+  }, 30_000);
+});
+
+const positions = (...offsets: readonly number[]): string => {
+  const list = offsets.map((offset, partition) => ({ topic: "orders", partition, offset, epoch: 0 }));
+  return JSON.stringify({ millrace: "checkpoint", version: 1, positions: list });
+};
+
+describe("topics and offsets", () => {
+  it("say with --checkpoint how far a reader is behind", async () => {
+    const broker = await filled([10, 10, 10]);
+    broker.partition("orders", 1).start = 6;
+    const file = newFile();
+    writeFileSync(file, positions(7, 2));
+    for (const verb of [["topics"], ["offsets", "orders"]]) {
+      const { code, stdout } = await millrace([...verb, "--checkpoint", file, "--broker", broker.address]);
+      expect(code).toBe(0);
+      const lines = stdout.trimEnd().split("\n");
+      expect(lines.map((line) => line.split(/ +/).at(-1))).toEqual(["LAG", "3", "4", "-"]);
+      const json = await millrace([...verb, "--checkpoint", file, "--broker", broker.address, "--json"]);
+      expect(jsonRows(json.stdout)).toMatchObject([
+        { checkpointOffset: 7, lag: 3 },
+        { checkpointOffset: 2, lag: 4 },
+        { checkpointOffset: null, lag: null },
+      ]);
+    }
+  });
+
+  it("say how much room the partitions take, where their directory is named", async () => {
+    const dataDir = tempDir("data");
+    const broker: BrokerProcess = await spawnReady({ ...testSettings(dataDir), topics: "orders:2" });
+    const at = ["--broker", `127.0.0.1:${broker.port}`];
+    const stdin = [`${"x".repeat(1000)}\n`.repeat(3000)];
+    expect((await millrace(["produce", "orders", "--partition", "0", ...at], { stdin })).code).toBe(0);
+    const sizes = async (options: readonly string[], env = {}) =>
+      jsonRows<{ sizeBytes?: number | null }>(
+        (await millrace(["topics", "--json", ...options, ...at], { env })).stdout,
+      ).map(({ sizeBytes }) => sizeBytes);
+    const [full = 0, empty = 0] = await sizes(["--data-dir", dataDir]);
+    expect(full).toBeGreaterThan(3_000_000);
+    // Room that was reserved ahead counts, the length of the file does not.
+    expect(empty ?? 0).toBeLessThan(full ?? 0);
+    expect(await sizes([], { MILLRACE_DATA_DIR: dataDir })).toEqual([full, empty]);
+    expect(await sizes([])).toEqual([undefined, undefined]);
+    expect(await sizes(["--data-dir", tempDir("other")])).toEqual([null, null]);
+    const table = (await millrace(["offsets", "orders", "--data-dir", dataDir, ...at])).stdout.split("\n");
+    expect(table[0]).toMatch(/ RECORDS +SIZE$/);
+    expect(table[1]).toMatch(new RegExp(` ${full}$`));
+  });
+});
