@@ -91,8 +91,9 @@ export class Batch {
   }
 
   /** Whether the records of another one may go out behind this one's in the same request. */
-  mayTake(other: Batch, bytesMax: number): boolean {
+  mayTake(other: Batch, bytesMax: number, recordsMax: number): boolean {
     if (this.hasLeft || this.isWhole || other.isWhole) return false;
+    if (this.callers + other.callers > recordsMax) return false;
     return this.region.length + other.region.length <= bytesMax;
   }
 

@@ -74,12 +74,17 @@ export class Courier {
     this.uplink.destroy();
   }
 
+  /**
+   * Sends when all answers that came in one read were looked at: between the first and the second of them it would put a batch
+   * behind one that was refused. And a link that broke in the same read is known to be gone by then.
+   */
   private pump(): void {
-    // What is sent without an answer is accepted at once, and its lane woken.
     if (this.isPumping) return;
     this.isPumping = true;
-    this.sendInTurn();
-    this.isPumping = false;
+    queueMicrotask(() => {
+      this.isPumping = false;
+      this.sendInTurn();
+    });
   }
 
   private sendInTurn(): void {

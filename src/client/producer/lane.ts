@@ -109,7 +109,7 @@ export class Lane {
     this.gathered = new Batch(this.topic, this.partition, false);
     this.owner.closed(this);
     const { last } = this.queue;
-    if (last?.mayTake(gathered, settings.accumulator.batchBytes)) {
+    if (last?.mayTake(gathered, settings.accumulator.batchBytes, settings.batchRecords)) {
       last.take(gathered);
       settings.spares.giveBack(gathered.reclaim());
     } else this.enqueue(gathered);
