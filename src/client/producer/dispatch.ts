@@ -19,11 +19,13 @@ import { produceV2RequestBytes } from "../../protocol/produce.js";
 import { Backoff } from "../backoff.js";
 import { badTopic } from "../checks.js";
 import type { Backend, Link } from "../link.js";
+import type { RecordRegion } from "../record-region.js";
 import { Window } from "../window.js";
 import { Courier } from "./courier.js";
 import { Lane, type LaneSettings } from "./lane.js";
 import { closedProducer } from "./outcome.js";
 import { Route } from "./route.js";
+import { hasRecords } from "./same-records.js";
 import type { Settings } from "./settings.js";
 import { SoleWriter } from "./sole-writer.js";
 import { SpareRegions } from "./spare-regions.js";
@@ -148,6 +150,13 @@ export class Dispatch {
 
   ask(lane: Lane): void {
     this.routes.get(lane.topic)?.askEnd(lane);
+  }
+
+  async compare({ topic, partition }: Lane, offset: number, region: RecordRegion, count: number): Promise<boolean> {
+    const { link } = this;
+    const format = this.routes.get(topic)?.format;
+    if (link === undefined || format === undefined) throw closedProducer();
+    return hasRecords(link, { topic, partition, format, offset }, region, count);
   }
 
   newLane(topic: string, partition: number): Lane {

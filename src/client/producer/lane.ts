@@ -5,7 +5,7 @@ import { MillraceError } from "../../model/errors.js";
 import type { PartitionId } from "../../model/ids.js";
 import { Accumulator, type AccumulatorOptions } from "../accumulator.js";
 import type { Backoff } from "../backoff.js";
-import { RegionBuilder } from "../record-region.js";
+import { type RecordRegion, RegionBuilder } from "../record-region.js";
 import { type Abortable, Batch, type Reject, type Resolve } from "./batch.js";
 import { BatchQueue } from "./batch-queue.js";
 import { deliveryTimeout, notAlone, outcomeOf, outcomeUnknown } from "./outcome.js";
@@ -28,6 +28,8 @@ export interface LaneOwner {
   wake(lane: Lane): void;
   /** The log's end is wanted; {@link Lane.found} takes it. */
   ask(lane: Lane): void;
+  /** Whether the log has the first `count` records of the region from `offset` on, as far as it can be read. Rejects when the link fails. */
+  compare(lane: Lane, offset: number, region: RecordRegion, count: number): Promise<boolean>;
   /** Records were settled, or given up. */
   left(cost: number, callers: number): void;
 }
@@ -257,26 +259,42 @@ export class Lane {
 
   /** Where the log ends; undefined when it could not be asked: whoever still wants to know asks again. */
   found(ends: LogEnds | undefined): void {
-    this.isAsking = false;
     const { writer } = this;
-    if (ends !== undefined && writer !== undefined) {
-      if (!writer.isKnown) writer.begin(ends);
-      else if (this.queue.first?.isUncertain) this.resolveDoubts(writer, ends);
+    if (ends !== undefined && writer?.isKnown && this.queue.first?.isUncertain) {
+      void this.resolveDoubts(writer, ends).finally(() => this.looked());
+      return;
     }
+    if (ends !== undefined && !writer?.isKnown) writer?.begin(ends);
+    this.looked();
+  }
+
+  private looked(): void {
+    this.isAsking = false;
     this.owner.wake(this);
   }
 
-  private resolveDoubts(writer: SoleWriter, ends: LogEnds): void {
+  /** Whether what was in doubt is in the log: by the log's end, and by the records there, as somebody else may have written them. */
+  private async resolveDoubts(writer: SoleWriter, ends: LogEnds): Promise<void> {
     for (let { first } = this.queue; first?.isUncertain; first = this.queue.first) {
-      const finding = writer.find(first, ends);
-      if (finding instanceof MillraceError) {
-        this.poison(finding);
+      const found = writer.found(first, ends);
+      if (found instanceof MillraceError) {
+        this.poison(found);
         return;
       }
-      if (finding !== "is there") {
+      if (found === "not yet" || found === 0) {
         this.pause();
         return;
       }
+      const from = writer.acknowledgedEnd;
+      const isSame = await this.owner.compare(this, from, first.region, found).catch(() => "not known" as const);
+      // What has waited too long was given up meanwhile, or the link was lost: the repetition shows it again.
+      if (isSame === "not known" || this.queue.first !== first || this.fatal !== undefined) return;
+      if (!isSame) {
+        this.queue.shift();
+        this.poison(notAlone(this.topic, this.partition, `at offset ${from} stands another record`), first);
+        return;
+      }
+      if (!writer.keep(first, found)) return;
       this.queue.shift();
       this.resolved(first, writer.acknowledgedEnd - first.region.records);
     }
@@ -299,8 +317,7 @@ export class Lane {
   /** Rejects everything that waits for its turn. */
   rejectWaiting(error: MillraceError): void {
     for (const batch of this.queue.clear()) {
-      const isKnown = !batch.isUncertain || error.code === "OFFSET_MISMATCH";
-      this.rejected(batch, isKnown ? error : outcomeUnknown(this.topic, this.partition, batch.error ?? error));
+      this.rejected(batch, batch.isUncertain ? outcomeUnknown(this.topic, this.partition, error) : error);
     }
   }
 

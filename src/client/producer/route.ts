@@ -3,6 +3,7 @@
 
 import { MillraceError } from "../../model/errors.js";
 
+import type { RecordFormat } from "../../model/record-format.js";
 import type { TopicMetadata } from "../../protocol/metadata.js";
 import { BrokerError, unknownPartition } from "../errors.js";
 import type { Link } from "../link.js";
@@ -33,6 +34,8 @@ export interface RouteOwner {
 }
 
 export class Route {
+  /** How the topic's records are stored. */
+  format: RecordFormat | undefined;
   private partitions = 0;
   private readonly lanesByPartition = new Map<number, Lane>();
   private turn = new RoundRobin(1);
@@ -136,6 +139,7 @@ export class Route {
       this.failed(link, askers, new MillraceError("UNKNOWN_TOPIC_OR_PARTITION", `there is no topic ${this.topic}`));
       return;
     }
+    this.format = topic.recordFormat;
     if (count !== this.partitions) {
       this.partitions = count;
       this.turn = new RoundRobin(count);

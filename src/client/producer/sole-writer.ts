@@ -12,9 +12,6 @@ import { demandMissed, lostRecords, notAlone } from "./outcome.js";
 /** What becomes of the first batch that waits. `ask`: the log's end must be known first. */
 export type Claim = "go" | "wait" | "ask" | MillraceError;
 
-/** What the log's end says of a batch whose answer was lost. */
-export type Finding = "is there" | "is not there" | "look again" | MillraceError;
-
 export interface LogEnds {
   readonly logEndOffset: number;
   readonly durableOffset: number;
@@ -87,22 +84,24 @@ export class SoleWriter {
     this.next = logEndOffset;
   }
 
-  /** A look at the log, after the repetition of the batch was refused because of its offset. */
-  find(batch: Batch, { logEndOffset, durableOffset }: LogEnds): Finding {
-    const from = this.end ?? logEndOffset;
-    const until = from + batch.region.records;
+  /**
+   * How many records of a batch the log has room for, going by its end, after the repetition of the batch was refused because of
+   * its offset. `not yet`: they would not count, as they are not forced.
+   */
+  found(batch: Batch, { logEndOffset, durableOffset }: LogEnds): number | "not yet" | MillraceError {
+    const from = this.acknowledgedEnd;
     if (logEndOffset < from) return lostRecords(this.topic, this.partition, logEndOffset, from);
-    if (logEndOffset === from) return "is not there";
-    if (logEndOffset < until) {
-      // A crash tore it: what is there stays, the rest is still to be written.
-      batch.keep(logEndOffset - from);
-      this.begin({ logEndOffset, durableOffset });
-      return "is not there";
-    }
-    // It is written, and counts only when it is forced.
-    if (this.isForced && durableOffset < until) return "look again";
-    this.begin({ logEndOffset: until, durableOffset });
-    return "is there";
+    const found = Math.min(logEndOffset - from, batch.region.records);
+    return this.isForced && durableOffset < from + found ? "not yet" : found;
+  }
+
+  /** So many of the batch are in the log. Whether that is all of it; if a crash tore it, the rest is still to be written. */
+  keep(batch: Batch, records: number): boolean {
+    const isAll = records === batch.region.records;
+    if (!isAll) batch.keep(records);
+    this.accepted(this.acknowledgedEnd, records);
+    this.landed();
+    return isAll;
   }
 
   /** What is wrong when nothing is in doubt any more and the log goes on. */
