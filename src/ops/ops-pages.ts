@@ -4,7 +4,9 @@
 import { join } from "node:path";
 import { packageRoot } from "../native/load.js";
 import { RateSampler } from "./api/rates.js";
+import { RecordsReader } from "./api/read-records.js";
 import { apiRoutes } from "./api/routes.js";
+import { Tails } from "./api/tails.js";
 import { Exposition, metricsRoute } from "./metrics/exposition.js";
 import type { OpsSource } from "./ops-source.js";
 import { ConsoleFiles, consoleRoute } from "./side-port-files.js";
@@ -19,9 +21,11 @@ export interface OpsPages {
 export function openOpsPages(source: OpsSource): OpsPages {
   const rates = new RateSampler(source);
   rates.begin();
+  const reader = new RecordsReader();
+  const tails = new Tails(reader, source.timers);
   const routes = [
-    metricsRoute(new Exposition(source, rates.loop)),
-    ...apiRoutes(source, rates),
+    metricsRoute(new Exposition(source, rates.loop, () => tails.size)),
+    ...apiRoutes(source, rates, reader, tails),
     consoleRoute(new ConsoleFiles(join(packageRoot(), "dist", "console"))),
   ];
   return { routes, stop: () => rates.stop() };

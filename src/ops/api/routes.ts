@@ -18,8 +18,8 @@ import { ApiFailure, describeFailure } from "./failure.js";
 import { brokerInfo, openPartition, partitionOf, partitionPage, topicOf, topicPage, topicsPage } from "./pages.js";
 import { Parameters, wholeNumber } from "./parameters.js";
 import type { RateSampler } from "./rates.js";
-import { RecordsReader } from "./read-records.js";
-import { Tails } from "./tails.js";
+import type { RecordsReader } from "./read-records.js";
+import type { Tails } from "./tails.js";
 import type { OffsetAtTime, RecordsPage } from "./types.js";
 
 /** What a page shows of each payload unless it is told: enough for a line. */
@@ -33,9 +33,12 @@ type Answer = (
   asked: Asked,
 ) => object | undefined | Promise<object | undefined>;
 
-export function apiRoutes(source: OpsSource, rates: RateSampler): readonly Route[] {
-  const reader = new RecordsReader();
-  const tails = new Tails(reader, source.timers);
+export function apiRoutes(
+  source: OpsSource,
+  rates: RateSampler,
+  reader: RecordsReader,
+  tails: Tails,
+): readonly Route[] {
   const route = (pattern: string, answer: Answer): Route => ({
     pattern,
     answer: (asked) => carryOut(source, answer, asked),

@@ -27,6 +27,7 @@ export class Exposition {
   constructor(
     private readonly source: OpsSource,
     private readonly loop: LoopWatch,
+    private readonly tails: () => number,
   ) {}
 
   /** Who comes while one is made gets the same. */
@@ -56,6 +57,7 @@ export class Exposition {
       connectionsMax: source.connectionsMax,
       ready: readiness(broker?.health(), source.stopping()).ready,
       loop,
+      tails: this.tails(),
     };
     let turn: Promise<void> = Promise.resolve();
     const of = <S>(family: Family<S>, from: S): Metric => {

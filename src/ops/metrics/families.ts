@@ -20,6 +20,8 @@ export interface MetricsSource {
   readonly connectionsMax: number;
   readonly ready: boolean;
   readonly loop: LoopWatch;
+  /** Live tails on the side port. */
+  readonly tails: number;
 }
 
 /** The same of a broker that takes requests. */
@@ -225,6 +227,7 @@ const processFamilies: readonly Family<MetricsSource>[] = [
     ],
   },
   gauge("millrace_ready", "1 when /readyz says so.", ({ ready }) => Number(ready)),
+  gauge("millrace_tails", "Live tails that the side port sends now.", ({ tails }) => tails),
   counter("process_cpu_seconds_total", "Processor time of all threads.", () => {
     const { user, system } = process.cpuUsage();
     return (user + system) * MICRO;

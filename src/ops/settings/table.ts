@@ -45,7 +45,7 @@ export const settingsTable = {
     "none",
     "a Unix-domain socket beside it, mode 0600",
   ),
-  "ops.enabled": row(yesNo, "true", "the HTTP side port for health"),
+  "ops.enabled": row(yesNo, "true", "the HTTP side port: health, metrics, API and console"),
   "ops.host": row(text("an address or a name to listen on"), "127.0.0.1", "where the side port listens"),
   "ops.port": row(integer(0, 65_535), "4711", "0 takes any free one"),
   "ops.allowed.hosts": row(
