@@ -7,7 +7,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type AppendOptions, type Log, openLog } from "../src/index.js";
+import { type Log, type LogAppendOptions, openLog } from "../src/index.js";
 import { native } from "../src/native/binding.js";
 
 const base = await mkdtemp(join(process.argv[2] ?? tmpdir(), "millrace-bench-"));
@@ -29,7 +29,7 @@ async function append(
   at: number,
   batch: number,
   count: number,
-  options: AppendOptions,
+  options: LogAppendOptions,
 ): Promise<void> {
   const records = new Array<Uint8Array>(batch).fill(record);
   const barriers = native.barrierCount();

@@ -2,8 +2,14 @@
 
 export type { OperatorLog } from "./broker/options.js";
 export * from "./client/index.js";
+export { type OpenClientOptions, openClient } from "./embedded/open-client.js";
 export { Log, type LogRead, openLog } from "./log/embedded.js";
-export type { AppendOptions, IterateOptions, LogOptions, ReadOptions } from "./log/embedded-options.js";
+export type {
+  AppendOptions as LogAppendOptions,
+  IterateOptions as LogIterateOptions,
+  LogOptions,
+  ReadOptions as LogReadOptions,
+} from "./log/embedded-options.js";
 export type { ReadResult } from "./log/log-reader.js";
 export type { WaitOutcome } from "./log/read-waits.js";
 export { DamagedRecordError, type LogRecord } from "./log/stored-records.js";

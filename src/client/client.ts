@@ -20,6 +20,7 @@ import { SteadyLink } from "./steady-link.js";
 import { badSubscription, type FollowOptions, type ReplayOptions } from "./subscription/options.js";
 import { clientClosed, type SubscriptionHost } from "./subscription/reading.js";
 import { Subscription } from "./subscription/subscription.js";
+import { TypedTopic, type TypedTopicOptions } from "./typed/typed-topic.js";
 
 /** What a client may be told. */
 export interface ClientOptions {
@@ -45,6 +46,8 @@ export interface PartitionOffset {
  * {@link Connection.connect}.
  *
  * ```ts
+ * import { connect } from "millrace/client";
+ *
  * await using client = await connect({ broker: "127.0.0.1:4710" });
  * for (const { topic, partitions } of await client.topics()) console.log(topic, partitions.length);
  * ```
@@ -125,6 +128,14 @@ export class Client implements AsyncDisposable {
   /**
    * The batches of one topic or several up to where each partition ended for readers when the iteration began, and no record
    * more, also while producers go on.
+   *
+   * ```ts
+   * let bytes = 0;
+   * for await (const { records } of client.replay(["orders", "clicks"], { from: { clicks: new Date("2026-01-01") } })) {
+   *   for (const record of records) bytes += record.length;
+   * }
+   * console.log(bytes);
+   * ```
    */
   replay(topics: string | readonly string[], options: ReplayOptions = {}): Subscription {
     return this.subscription("replay", topics, options);
@@ -133,6 +144,13 @@ export class Client implements AsyncDisposable {
   /**
    * A reader of one partition with a position of its own, on a connection of its own. A cut connection is made again, and the
    * poll repeated from the same offset, for `retryMs`. Rejects as {@link Consumer.open}.
+   *
+   * ```ts
+   * await using consumer = await client.consumer({ topic: "orders", partition: 0, from: 1, maxWaitMs: 5000 });
+   * const batch = await consumer.poll();
+   * console.log(batch.baseOffset, batch.length, consumer.lag);
+   * consumer.seek(0);
+   * ```
    */
   async consumer(options: ConsumerOptions): Promise<Consumer> {
     this.throwIfClosed();
@@ -145,6 +163,21 @@ export class Client implements AsyncDisposable {
       links.destroy();
       throw error;
     }
+  }
+
+  /**
+   * A topic whose records have values of one type.
+   *
+   * ```ts
+   * const orders = client.topic("orders", { codec: json<Order>() });
+   * await orders.send({ apples: 3 }, { key: "fruit" });
+   * for await (const { value, offset } of orders.follow().records()) console.log(offset, value.apples);
+   * ```
+   *
+   * Throws BAD_ARGUMENT.
+   */
+  topic<T>(name: string, options: TypedTopicOptions<T>): TypedTopic<T> {
+    return new TypedTopic(name, options, this);
   }
 
   /** Topics and their partitions, sorted; all when none is named. Rejects with UNKNOWN_TOPIC_OR_PARTITION. */
@@ -162,6 +195,7 @@ export class Client implements AsyncDisposable {
    *
    * ```ts
    * const hourAgo = await client.offsetsAt("orders", new Date(Date.now() - 3_600_000));
+   * for (const { partition, offset } of hourAgo) console.log(partition, offset);
    * ```
    */
   async offsetsAt(topic: string, at: Exclude<StartPosition, number>): Promise<PartitionOffset[]> {

@@ -2,18 +2,21 @@
  * The client of millrace.
  *
  * ```ts
- * import { Connection, Consumer, recordRegion } from "millrace/client";
+ * import { connect } from "millrace/client";
  *
- * const connection = await Connection.connect({ broker: "127.0.0.1:4710" });
+ * const client = await connect({ broker: "127.0.0.1:4710" });
  *
- * // One request, adjacent offsets; resolves when the batch is on the disk.
- * const { baseOffset } = await connection.produce("orders", 0, recordRegion(["first", "second"]));
+ * // Resolves when the record is on the disk. Records without a key go to the partitions in turn.
+ * const producer = client.producer();
+ * await producer.send("orders", "first", { key: "fruit" });
+ * await producer.send("orders", "second", { key: "fruit" });
  *
- * // The broker keeps no position: the consumer has it, and may read again from any offset.
- * const consumer = await Consumer.open(connection, { topic: "orders", partition: 0, from: baseOffset });
- * for (const record of await consumer.poll()) console.log(Buffer.from(record).toString());
+ * // Everything up to now; follow() goes on. The broker keeps no position: read again from anywhere, as often as you like.
+ * for await (const batch of client.replay("orders", { from: "earliest" })) {
+ *   for (const record of batch.records) console.log(Buffer.from(record).toString());
+ * }
  *
- * await connection.close();
+ * await client.close();
  * ```
  *
  * @packageDocumentation
@@ -40,6 +43,18 @@ export {
   connect,
   type PartitionOffset,
 } from "./client.js";
+export type { Codec, ValueOf } from "./codec/codec.js";
+export {
+  type Envelope,
+  EnvelopeCodec,
+  type EnvelopeHead,
+  type EnvelopeInput,
+  envelope,
+  type RecordHeaders,
+  type RecordHeadersInput,
+} from "./codec/envelope.js";
+export { PayloadError } from "./codec/payload-error.js";
+export { bytes, json, text } from "./codec/plain-codecs.js";
 export { Connection } from "./connection.js";
 export type {
   ConnectionOptions,
@@ -86,3 +101,11 @@ export type {
 } from "./subscription/options.js";
 export type { SubscriptionRecord } from "./subscription/records.js";
 export { Subscription } from "./subscription/subscription.js";
+export { type OnBad, TypedBatch, TypedRecord } from "./typed/typed-record.js";
+export { TypedCheckpointedSubscription, TypedSubscription } from "./typed/typed-subscription.js";
+export {
+  type TypedAppendOptions,
+  type TypedSendOptions,
+  TypedTopic,
+  type TypedTopicOptions,
+} from "./typed/typed-topic.js";

@@ -18,6 +18,7 @@ import {
   EMBEDDED_TURN_ROWS,
   SEGMENT_BYTES_MAX,
 } from "../model/limits.js";
+import type { RecordFormat } from "../model/record-format.js";
 import { AppendTurn } from "../storage/append-turn.js";
 import { FileSystemSpace } from "../storage/disk-space.js";
 import { FilePool } from "../storage/file-pool.js";
@@ -155,6 +156,10 @@ export class Log implements AsyncDisposable {
   /** The log's directory, absolute. */
   get dir(): string {
     return this.#log.dir;
+  }
+  /** How its records lie on the disk: it belongs to the directory. */
+  get recordFormat(): RecordFormat {
+    return this.#log.recordFormat;
   }
   /** What opening found and did, for example how many bytes of a torn tail were cut. */
   get recovery(): RecoveryReport {

@@ -9,6 +9,7 @@ import { LogTopics } from "../../src/embedded/log-topics.js";
 import { type Log, openLog } from "../../src/log/embedded.js";
 import { runBroker } from "../support/broker.js";
 import { tempDir } from "../support/tmp.js";
+import { clientConformance } from "./client-conformance.js";
 import { type GroundOptions, linkConformance } from "./conformance.js";
 
 const TOPICS = { orders: 3, clicks: 1 };
@@ -47,3 +48,5 @@ async function onLogs(options: GroundOptions = {}): Promise<Backend> {
 
 linkConformance("a broker", onBroker);
 linkConformance("logs in the process", onLogs);
+clientConformance("a broker", onBroker);
+clientConformance("logs in the process", onLogs);

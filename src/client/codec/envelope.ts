@@ -28,16 +28,16 @@ const UINT16_MAX = 0xffff;
 const TIME_MAX = 8.64e15;
 
 /** Names and texts. */
-export type Headers = ReadonlyMap<string, string>;
+export type RecordHeaders = ReadonlyMap<string, string>;
 /** As they are given: an object or a map. */
-export type HeadersInput = Readonly<Record<string, string>> | Headers;
+export type RecordHeadersInput = Readonly<Record<string, string>> | RecordHeaders;
 
 /** What an envelope says of a value. */
 export interface EnvelopeHead {
   /** When it was made, in milliseconds since 1970. */
   readonly timestampMs: number;
   readonly key: Uint8Array | undefined;
-  readonly headers: Headers;
+  readonly headers: RecordHeaders;
 }
 
 /** A value with what belongs to it. */
@@ -50,17 +50,17 @@ export interface EnvelopeInput<T> {
   readonly value: T;
   /** Text is taken as UTF-8. */
   readonly key?: string | Uint8Array;
-  readonly headers?: HeadersInput;
+  readonly headers?: RecordHeadersInput;
   /** In milliseconds since 1970. Default: now. */
   readonly timestampMs?: number;
 }
 
-/** From {@link envelope}. By itself it is a codec of {@link Envelope}s; in `client.topic` it is one of their values. */
+/** From {@link envelope}: for `client.topic`, and by itself for whoever reads and writes payloads without one. */
 export class EnvelopeCodec<T> {
   constructor(private readonly inner: Codec<T>) {}
 
   /** Throws BAD_ARGUMENT, and as the inner codec. */
-  encode({ value, key, headers, timestampMs = systemClock.now() }: EnvelopeInput<T>): Uint8Array {
+  seal({ value, key, headers, timestampMs = systemClock.now() }: EnvelopeInput<T>): Uint8Array {
     if (!(Number.isInteger(timestampMs) && Math.abs(timestampMs) <= TIME_MAX)) {
       throw badArgument("timestampMs", timestampMs, "whole milliseconds since 1970");
     }
@@ -94,13 +94,13 @@ export class EnvelopeCodec<T> {
   }
 
   /** Throws BAD_PAYLOAD, and as the inner codec. */
-  decode(payload: Uint8Array): Envelope<T> {
-    const { valueBytes, ...head } = this.open(payload);
+  open(payload: Uint8Array): Envelope<T> {
+    const { valueBytes, ...head } = this.openHead(payload);
     return { ...head, value: this.inner.decode(valueBytes) };
   }
 
   /** What is around the value, and its bytes. Throws BAD_PAYLOAD. */
-  open(payload: Uint8Array): EnvelopeHead & { readonly valueBytes: Uint8Array } {
+  openHead(payload: Uint8Array): EnvelopeHead & { readonly valueBytes: Uint8Array } {
     const from = new Opening(payload);
     const version = from.uint8("the version");
     if (version !== VERSION_BYTE) throw badPayload(wrongVersion(version));
@@ -121,7 +121,7 @@ export class EnvelopeCodec<T> {
     return { timestampMs, key, headers, valueBytes: from.rest() };
   }
 
-  /** The value of what {@link open} gave. */
+  /** The value of what {@link openHead} gave. */
   valueOf(valueBytes: Uint8Array): T {
     return this.inner.decode(valueBytes);
   }
@@ -144,7 +144,7 @@ export function envelope<T>(inner: Codec<T>): EnvelopeCodec<T> {
   return new EnvelopeCodec(inner);
 }
 
-function headerPairs(headers: HeadersInput | undefined): [name: Uint8Array, text: Uint8Array][] {
+function headerPairs(headers: RecordHeadersInput | undefined): [name: Uint8Array, text: Uint8Array][] {
   if (headers === undefined) return [];
   if (typeof headers !== "object" || headers === null) throw badArgument("headers", headers, "an object of texts");
   const entries = headers instanceof Map ? [...headers.entries()] : Object.entries(headers);

@@ -49,15 +49,15 @@ describe("docs/envelope.md", () => {
         key: key === "–" ? undefined : unhex(key),
         headers: new Map(Object.entries(JSON.parse(headers) as Record<string, string>)),
       };
-      expect(raw.decode(unhex(payload)), payload).toEqual({ ...head, value: unhex(value) });
-      expect(hex(raw.encode({ ...head, value: unhex(value) }))).toBe(payload);
+      expect(raw.open(unhex(payload)), payload).toEqual({ ...head, value: unhex(value) });
+      expect(hex(raw.seal({ ...head, value: unhex(value) }))).toBe(payload);
     }
   });
 
   it("has payloads that are refused", () => {
     const vectors = rows(2);
     expect(vectors).toHaveLength(13);
-    for (const [payload = "", why] of vectors) expect(() => raw.decode(unhex(payload)), why).toThrow(badPayload);
+    for (const [payload = "", why] of vectors) expect(() => raw.open(unhex(payload)), why).toThrow(badPayload);
   });
 });
 
@@ -75,7 +75,7 @@ describe("an envelope", () => {
   it("gives back what was put into it", () => {
     fc.assert(
       fc.property(input, ({ value, key, headers: given = {}, timestampMs }) => {
-        const read = raw.decode(raw.encode({ value, key, headers: given, timestampMs }));
+        const read = raw.open(raw.seal({ value, key, headers: given, timestampMs }));
         expect(read).toEqual({ value, key, timestampMs, headers: new Map(Object.entries(given)) });
       }),
       { seed },
@@ -85,15 +85,15 @@ describe("an envelope", () => {
   it("cut anywhere before its value is refused, never read beyond its end", () => {
     fc.assert(
       fc.property(input, (whole) => {
-        const payload = raw.encode(whole);
+        const payload = raw.seal(whole);
         const head = payload.length - whole.value.length;
         // In the middle of other bytes, as a record lies in its answer: those must not be taken for its own.
         const around = new Uint8Array(payload.length + 64).fill(1);
         around.set(payload, 32);
         for (let end = 0; end < payload.length; end++) {
           const cut = around.subarray(32, 32 + end);
-          if (end < head) expect(() => raw.decode(cut)).toThrow(badPayload);
-          else expect(raw.decode(cut).value).toEqual(whole.value.slice(0, end - head));
+          if (end < head) expect(() => raw.open(cut)).toThrow(badPayload);
+          else expect(raw.open(cut).value).toEqual(whole.value.slice(0, end - head));
         }
       }),
       { seed },
@@ -106,7 +106,7 @@ describe("an envelope", () => {
       fc.property(head, fc.integer({ min: 0, max: 255 }), (noise, at) => {
         for (const payload of [noise, Uint8Array.from([0xf9, ...noise]), damaged(noise, at)]) {
           try {
-            raw.decode(payload);
+            raw.open(payload);
           } catch (error) {
             expect(error).toBeInstanceOf(MillraceError);
             expect(error).toMatchObject({ code: "BAD_PAYLOAD" });
@@ -119,20 +119,20 @@ describe("an envelope", () => {
 
   it("holds the extremes: no value, 65 535 headers, a long name, a megabyte of key", () => {
     const many = Object.fromEntries(Array.from({ length: 65_535 }, (_, n) => [`h${n}`, "x"]));
-    expect(raw.decode(raw.encode({ value: new Uint8Array(0), headers: many })).headers.size).toBe(65_535);
+    expect(raw.open(raw.seal({ value: new Uint8Array(0), headers: many })).headers.size).toBe(65_535);
     const long = { ["n".repeat(65_535)]: "v".repeat(100_000) };
-    expect(raw.decode(raw.encode({ value: new Uint8Array(1), headers: long })).headers).toEqual(
+    expect(raw.open(raw.seal({ value: new Uint8Array(1), headers: long })).headers).toEqual(
       new Map(Object.entries(long)),
     );
     const key = new Uint8Array(1 << 20).fill(7);
-    expect(raw.decode(raw.encode({ value: new Uint8Array(0), key })).key).toEqual(key);
+    expect(raw.open(raw.seal({ value: new Uint8Array(0), key })).key).toEqual(key);
     const odd = new Map([["__proto__", "polluted"]]);
-    expect(raw.decode(raw.encode({ value: new Uint8Array(0), headers: odd })).headers).toEqual(odd);
+    expect(raw.open(raw.seal({ value: new Uint8Array(0), headers: odd })).headers).toEqual(odd);
   });
 
   it("takes the time of now unless it is told another, and text keys as UTF-8", () => {
     const before = Date.now();
-    const read = envelope(text()).decode(envelope(text()).encode({ value: "", key: "schlüssel" }));
+    const read = envelope(text()).open(envelope(text()).seal({ value: "", key: "schlüssel" }));
     expect(read.timestampMs).toBeGreaterThanOrEqual(before);
     expect(read.timestampMs).toBeLessThanOrEqual(Date.now());
     expect([read.value, Buffer.from(read.key ?? []).toString()]).toEqual(["", "schlüssel"]);
@@ -154,15 +154,15 @@ describe("an envelope", () => {
       { value, headers: Object.fromEntries(Array.from({ length: 65_536 }, (_, n) => [`h${n}`, ""])) },
       { value: "text" as unknown as Uint8Array },
     ];
-    for (const bad of inputs) expect(() => raw.encode(bad)).toThrow(badArgument);
+    for (const bad of inputs) expect(() => raw.seal(bad)).toThrow(badArgument);
     expect(() => envelope(undefined as never)).toThrow(badArgument);
-    expect(() => envelope(json<number>()).decode(raw.encode({ value: unhex("7b") }))).toThrow(badPayload);
+    expect(() => envelope(json<number>()).open(raw.seal({ value: unhex("7b") }))).toThrow(badPayload);
   });
 });
 
 /** A sound envelope with one byte changed. */
 function damaged(noise: Uint8Array, at: number): Uint8Array {
-  const payload = raw.encode({ value: noise, key: noise.subarray(0, 3), headers: { a: "b", c: "d" }, timestampMs: 5 });
+  const payload = raw.seal({ value: noise, key: noise.subarray(0, 3), headers: { a: "b", c: "d" }, timestampMs: 5 });
   payload[at % payload.length] = noise[0] ?? 0;
   return payload;
 }
