@@ -59,7 +59,7 @@ function advice(error: MillraceError): string[] {
     case "RECORD_EXCEEDS_MAX_BYTES":
       return ["a larger --max-bytes reads it"];
     case "PARTITION_IN_USE":
-      return ["stop the broker first: what it writes meanwhile would be lost by a repair"];
+      return ["stop that process first: a partition has one writer at a time"];
     case "CORRUPT_RECORD":
       return ["`millrace verify DIR` on the broker's machine checks what is stored"];
     case "OFFSET_OUT_OF_RANGE":

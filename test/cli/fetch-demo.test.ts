@@ -87,7 +87,7 @@ describe("fetch-demo", () => {
   });
 
   it("tells a person the same, a line for each round", async () => {
-    const { code, stdout } = await demo(tempDir(), "--max-wait-ms", "80");
+    const { code, stdout } = await demo(tempDir(), "--max-wait-ms", "600");
     expect(code).toBe(0);
     const [start, ...rounds] = stdout.trimEnd().split("\n");
     expect(start).toBe("log end 7, segments at 0, 3, 6");
@@ -104,7 +104,7 @@ describe("fetch-demo", () => {
     const first = await demo(dir, "--steps", "1");
     expect(first.stdout.trimEnd().split("\n")).toHaveLength(2);
     for (const end of [7, 12]) {
-      const again = toldBy((await demo(dir, "--json", "--max-wait-ms", "50")).stdout);
+      const again = toldBy((await demo(dir, "--json", "--max-wait-ms", "600")).stdout);
       expect(again.start.logEndOffset).toBe(end);
       expect(again.rounds[3]).toMatchObject({ parked: true, records: 2, firstOffset: end + 3, logEndOffset: end + 5 });
     }
@@ -141,11 +141,21 @@ describe("fetch-demo", () => {
     expect(stderr).toMatch("round 2: --fetch-offset 9 lies beyond the log, which ends at 7");
   });
 
+  it("takes as many records as are told, up to the most that it says", async () => {
+    const { code, stdout } = await demo(tempDir(), "--min-records", "64");
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/round 4: .* 64 records, offsets 72 to 135, log end 136/),
+    ]);
+  });
+
   it("touches no directory that is something else, and no partition that is open", async () => {
     const other = tempDir();
     writeFileSync(join(other, "notes.txt"), "mine");
     const refused = await demo(other);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("is no partition and not empty")]);
+    const file = await demo(join(other, "notes.txt"));
+    expect([file.code, file.stderr]).toEqual([1, expect.stringContaining("notes.txt is no directory")]);
     const dir = tempDir();
     await mkdir(dir, { recursive: true });
     const log = await openLog(dir, { diskReserveBytes: 0 });
@@ -156,7 +166,7 @@ describe("fetch-demo", () => {
 
   it.each([
     [["--steps", "5"], "a whole number from 1 to 4"],
-    [["--min-records", "0"], "a whole number from 1 to 1000"],
+    [["--min-records", "0"], "a whole number from 1 to 64"],
     [["--max-wait-ms", "x"], "a time from"],
     [["--fetch-offset", "-1"], "a whole number from 0"],
   ])("says how it is used when it gets %j", async (args, text) => {

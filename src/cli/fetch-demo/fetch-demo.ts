@@ -23,6 +23,8 @@ interface FetchDemoOptions {
 
 const MIN_RECORDS = 2;
 const MAX_WAIT_MS = 500;
+/** Rounds 3 and 4 write twice as many and one: more would not fit what is left of the demo's last segment, and an answer ends there. */
+const MIN_RECORDS_MAX = 64;
 
 /** What an empty directory is filled with: three such records make a segment. */
 const START_RECORDS = 7;
@@ -50,7 +52,7 @@ export function fetchDemoCommand(program: Command, io: Io): void {
     .description("Play four rounds of a waiting fetch on a partition directory, without a broker.")
     .requiredOption("--dir <dir>", "the partition's directory; an empty one is filled")
     .option("--fetch-offset <n>", "where rounds 2 and 3 read (default: the log's end)", value(integer(0, OFFSET_MAX)))
-    .option("--min-records <n>", "what is enough for an answer", value(integer(1, 1000)), MIN_RECORDS)
+    .option("--min-records <n>", "what is enough for an answer", value(integer(1, MIN_RECORDS_MAX)), MIN_RECORDS)
     .option("--max-wait-ms <ms>", "how long a fetch waits for it", value(duration(1, 3_600_000)), MAX_WAIT_MS)
     .option("--steps <n>", "play so many rounds", value(integer(1, ROUNDS)), ROUNDS)
     .option("--json", "print a JSON value a line")
@@ -96,7 +98,10 @@ async function namesIn(dir: string): Promise<string[]> {
   try {
     return await readdir(dir);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return [];
+    if (code === "ENOTDIR")
+      throw new Failed(`${dir} is no directory: expected a partition's directory, or an empty one`);
     throw error;
   }
 }
