@@ -151,7 +151,8 @@ export class Server implements AppendListener {
     // A peer that takes nothing must not keep the log from being closed in time.
     const deadline = performance.now() + this.options.stopSendMs;
     // What the barriers settled is answered here at the latest: `finish` sends what is queued and reads nothing more.
-    await this.allAnswered(deadline);
+    // Half of the time for answers that were put off, so that there is some left to end the others' connections in order.
+    await this.allAnswered(deadline - this.options.stopSendMs / 2);
     const finished = this.selector.finish(STOP_LINGER_MS);
     const left = Math.max(0, deadline - performance.now());
     await Promise.race([finished, setTimeout(left, undefined, { ref: false })]);
