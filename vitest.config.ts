@@ -1,4 +1,5 @@
-// The quick tests: everything in test/ but *.slow.test.ts, which `npm run scenarios` runs (vitest.slow.config.ts).
+// The quick tests: everything in test/ but *.slow.test.ts, which `npm run scenarios` runs (vitest.slow.config.ts), and test/package/
+// (vitest.package.config.ts).
 
 import { defineConfig } from "vitest/config";
 
@@ -6,7 +7,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    exclude: ["test/**/*.slow.test.ts"],
+    exclude: ["test/**/*.slow.test.ts", "test/package/**"],
     // A process for each file: native objects, signals and worker_threads are tested, and one crash must not take the others along.
     pool: "forks",
     maxWorkers: 2,

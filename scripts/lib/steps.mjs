@@ -30,6 +30,7 @@ export const steps = [
   { name: "native", usual: true, action: (onLine) => native("asan", onLine) },
   { name: "native-tsan", usual: true, action: (onLine) => native("tsan", onLine) },
   { name: "scenarios", usual: false, action: (onLine) => vitest("vitest.slow.config.ts", slowLimitMs, onLine) },
+  { name: "package", usual: false, action: (onLine) => vitest("vitest.package.config.ts", quickLimitMs, onLine) },
 ];
 
 const tscChecks = async () => asOneTest(await node("typescript/bin/tsc", ["-p", "."]));

@@ -10,7 +10,7 @@ describe("comments", () => {
       ...["src", "test", "bench"].flatMap((dir) => filesBelow(dir, [".ts"])),
       ...filesBelow("native", [".cc", ".h", ".inc"]),
       ...filesBelow("bench", [".h"]),
-      ...filesBelow("scripts", [".mjs"]),
+      ...["scripts", "packaging", "test/package/job"].flatMap((dir) => filesBelow(dir, [".mjs"])),
     ];
     expect(files.flatMap(missingHead)).toEqual([]);
   });

@@ -34,7 +34,13 @@ export interface CommandLine extends Source {
 export const DEFAULT_CONFIG_FILE = "./millrace.toml";
 
 /** Variables with the prefix that belong to the command line and to the tests. */
-const FOREIGN_VARIABLES = new Set(["MILLRACE_BROKER", "MILLRACE_SEED", "MILLRACE_TEST_DIR", "MILLRACE_KEEP"]);
+const FOREIGN_VARIABLES = new Set([
+  "MILLRACE_BROKER",
+  "MILLRACE_PREBUILD",
+  "MILLRACE_SEED",
+  "MILLRACE_TEST_DIR",
+  "MILLRACE_KEEP",
+]);
 
 const emptySource = (): Source => ({ entries: new Map(), topics: new Map(), problems: [] });
 
