@@ -18,8 +18,10 @@ import { type CheckpointPosition, type CheckpointStore, checkpointFailure, posit
  * programs with one file would each take back what the other has saved. Let each have a file of its own.
  *
  * ```ts
+ * import { fileCheckpoints } from "millrace/client";
+ *
  * for await (const batch of client.replay("orders").checkpointing(fileCheckpoints("./orders.checkpoint"))) {
- *   for (const record of batch.records) handle(record);
+ *   for (const record of batch.records) console.log(Buffer.from(record).toString());
  * }
  * ```
  */

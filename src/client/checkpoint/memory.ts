@@ -6,7 +6,10 @@ import { type CheckpointPosition, type CheckpointStore, positionKey } from "./st
  * A store that lives as long as the object.
  *
  * ```ts
- * const store = memoryCheckpoints([{ topic: "orders", partition: 0, offset: offset(17), epoch: -1 }]);
+ * import { memoryCheckpoints, offset } from "millrace/client";
+ *
+ * const store = memoryCheckpoints([{ topic: "orders", partition: 0, offset: offset(1), epoch: -1 }]);
+ * for await (const { offset } of client.replay("orders").checkpointing(store).records()) console.log(offset);
  * ```
  */
 export function memoryCheckpoints(initial: readonly CheckpointPosition[] = []): CheckpointStore {

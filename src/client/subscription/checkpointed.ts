@@ -80,9 +80,11 @@ export class CheckpointedSubscription implements AsyncIterable<RecordBatch> {
    * the batch was saved; an error leaves the stored position before the batch. Resolves at the end of a replay, or after `false`.
    *
    * ```ts
+   * let left = 2;
    * await client.follow("orders").checkpointing(store).run(async (batch) => {
-   *   for (const record of batch.records) await deliver(record);
-   *   return !enough();
+   *   for (const record of batch.records) console.log(`deliver ${Buffer.from(record)}`);
+   *   left -= batch.length;
+   *   return left > 0;
    * });
    * ```
    */
