@@ -3,6 +3,7 @@
 import { Command, CommanderError } from "commander";
 import { packageVersion } from "../ops/version.js";
 import { backupCommand } from "./backup/backup.js";
+import { benchCommand } from "./bench/bench.js";
 import { consumeCommand } from "./consume/consume.js";
 import { dumpCommand } from "./dump.js";
 import { Exit, exitOf, failureText, messageText } from "./failure.js";
@@ -57,6 +58,7 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
   verifyCommand(program, io);
   dumpCommand(program, io);
   backupCommand(program, io);
+  benchCommand(program, io);
   fetchDemoCommand(program, io);
   serveCommand(
     program,
