@@ -5,9 +5,11 @@ import { BrokerError, brokerError } from "../client/errors.js";
 import { ERROR_ROWS, ErrorCodes } from "../model/error-codes.js";
 import { MillraceError } from "../model/errors.js";
 
-/** `what` names the request. What a broker could not have answered (CLOSED, a mistake in this program) stays as it is. */
+/** `what` names the request. What no broker could have answered, a mistake of this program, stays as it is. */
 export function refusal(error: unknown, what: string): unknown {
   if (!(error instanceof MillraceError) || error instanceof BrokerError) return error;
+  // Nothing was written, and that is known: a producer must not take it for a connection that was cut.
+  if (error.code === "CLOSED") return new BrokerError("CLOSED", `${what}: ${error.message}`, false);
   // A broker sends what lies on its disk, and its client finds the damage; what cannot be read at all is this to both.
   const name = error.code === "CORRUPT_RECORD" ? "STORAGE_FAILURE" : error.code;
   const row = ERROR_ROWS.find((each) => each.name === name);

@@ -125,7 +125,7 @@ describe("an envelope", () => {
       new Map(Object.entries(long)),
     );
     const key = new Uint8Array(1 << 20).fill(7);
-    expect(raw.open(raw.seal({ value: new Uint8Array(0), key })).key).toEqual(key);
+    expect(Buffer.compare(raw.open(raw.seal({ value: new Uint8Array(0), key })).key ?? key.subarray(1), key)).toBe(0);
     const odd = new Map([["__proto__", "polluted"]]);
     expect(raw.open(raw.seal({ value: new Uint8Array(0), headers: odd })).headers).toEqual(odd);
   });
