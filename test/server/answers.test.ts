@@ -11,11 +11,14 @@ import { ReplySender } from "../../src/server/reply-sender.js";
 import { ReplySlots, SlotState } from "../../src/server/reply-slots.js";
 import { NO_SLOT, Session } from "../../src/server/session.js";
 
-const { DONE, LATER, SERVED } = AnswerOutcome;
+const { DONE, LATER, PUT_OFF, SERVED } = AnswerOutcome;
 
 class Play {
   readonly slots = new ReplySlots(new KeptFetches(1, 1));
   private readonly answers: Answers;
+  /** Bytes that wait for the peer of a connection. */
+  readonly owed = new Map<number, number>();
+  crowded = false;
   private connections = 0;
 
   constructor() {
@@ -29,9 +32,9 @@ class Play {
     const nothing = (): void => undefined;
     this.answers = new Answers(this.slots, new ReplySender(), broker as unknown as Broker, {
       hello,
-      owed: () => 0,
-      owedMax: 1,
-      crowded: () => false,
+      owed: (connection) => this.owed.get(connection) ?? 0,
+      owedMax: 160,
+      crowded: () => this.crowded,
       loaded: nothing,
       listed: nothing,
     });
@@ -84,6 +87,36 @@ describe("a flush with more fetches than it answers", () => {
     const producer = new Session(99);
     play.slots.settle(play.slots.add(producer, 1, SlotState.PENDING), ErrorCodes.NONE, 0, 1);
     expect(play.flush(...busy, producer).at(-1)).toBe(DONE);
+    expect(play.left(producer)).toBe(0);
+  });
+});
+
+describe("while answers that nobody takes fill their share", () => {
+  it("a connection has its next fetch answered when the last answer was taken, one in a flush", () => {
+    const play = new Play();
+    const [takes, takesNothing] = [play.session(3), play.session(3)];
+    play.owed.set(takesNothing.connection, 1);
+    expect(play.flush(takes, takesNothing)).toEqual([DONE, DONE]);
+    const [still, again] = [play.session(3), play.session(3)];
+    play.owed.set(again.connection, 1);
+    play.crowded = true;
+    expect(play.flush(still, again)).toEqual([SERVED, PUT_OFF]);
+    expect([play.left(still), play.left(again)]).toEqual([2, 3]);
+    play.owed.clear();
+    expect(play.flush(still, again)).toEqual([SERVED, SERVED]);
+    play.crowded = false;
+    expect(play.flush(still, again)).toEqual([DONE, DONE]);
+  });
+
+  it("what a producer waits for is answered all the same", () => {
+    const play = new Play();
+    play.crowded = true;
+    const producer = new Session(99);
+    play.owed.set(producer.connection, 1);
+    for (const n of [0, 1]) {
+      play.slots.settle(play.slots.add(producer, n, SlotState.PENDING), ErrorCodes.NONE, n, n + 1);
+    }
+    expect(play.flush(producer)).toEqual([DONE]);
     expect(play.left(producer)).toBe(0);
   });
 });
