@@ -1,0 +1,150 @@
+// The types that the package publishes, as a program sees them that has installed it: compiled strictly, declarations included.
+
+import { execFile } from "node:child_process";
+import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { beforeAll, expect, it } from "vitest";
+import { root } from "../rules/sources.js";
+import { tempDir } from "../support/tmp.js";
+
+const program = `
+import { embeddedOnly } from "./embedded.js";
+import {
+  bytes, type Codec, connect, envelope, fileCheckpoints, json, MillraceError, type Offset, text, type TypedTopic, type ValueOf,
+} from "millrace/client";
+
+interface Order { readonly id: string; readonly apples: number }
+
+export async function clients(signal: AbortSignal): Promise<void> {
+  await using client = await connect({ broker: "127.0.0.1:4710" });
+  const orders = client.topic("orders", { codec: json<Order>(), keyOf: ({ id }) => id });
+  const exactly: TypedTopic<Order> = orders;
+  const sent = await exactly.send({ id: "a", apples: 3 }, { key: "fruit" });
+  const at: Offset = sent.offset;
+  // @ts-expect-error an order has apples
+  await orders.send({ id: "a" });
+  // @ts-expect-error a partition is a number
+  await orders.send({ id: "a", apples: 3 }, { partition: "0" });
+  await orders.append([{ id: "a", apples: 3 }], { partition: 0, expectedOffset: at });
+  // @ts-expect-error an append says where the log must end
+  await orders.append([{ id: "a", apples: 3 }], { partition: 0 });
+  for await (const { value, offset } of orders.follow({ from: "latest", signal }).records()) {
+    const apples: number = value.apples;
+    const next: number = offset + apples;
+    // @ts-expect-error there are no pears
+    console.log(next, value.pears);
+  }
+  for await (const batch of orders.replay().checkpointing(fileCheckpoints("./orders.checkpoint"))) {
+    for (const record of batch) console.log(record.value.id, batch.lag);
+  }
+
+  const wrapped: TypedTopic<Order> = client.topic("orders", {
+    codec: envelope(json<Order>()),
+    onBad: (error, { payload }) => console.error(error.offset, payload.length),
+  });
+  await wrapped.send({ id: "a", apples: 3 }, { headers: { trace: "1" }, timestampMs: Date.now() });
+  for await (const { headers, keyText, timestampMs } of wrapped.replay().records()) {
+    const shown: [string | undefined, string | undefined, number | undefined] = [headers.get("trace"), keyText, timestampMs];
+    console.log(shown);
+  }
+
+  const own: Codec<Date> = { encode: (value) => new TextEncoder().encode(value.toISOString()), decode: (payload) => new Date(String(payload)) };
+  const value: ValueOf<typeof own> = new Date();
+  await client.topic("times", { codec: own }).send(value);
+  await client.topic("words", { codec: text() }).send("a");
+  await client.topic("blobs", { codec: bytes() }).send(Uint8Array.of(1));
+
+  const producer = client.producer({ lingerMs: 5, ack: "forced" });
+  // @ts-expect-error there is no such acknowledgement
+  client.producer({ ack: "maybe" });
+  await producer.send("orders", "text", { key: new Uint8Array(2) });
+  try {
+    await client.topics(["nowhere"]);
+  } catch (error) {
+    if (error instanceof MillraceError && error.code === "UNKNOWN_TOPIC_OR_PARTITION") return;
+    // @ts-expect-error codes are a closed list
+    if (error instanceof MillraceError && error.code === "UNKNOWN_TOPIC") return;
+    throw error;
+  }
+  await embeddedOnly();
+}
+`;
+
+const embedded = `
+import { type Client, json, type Log, type LogAppendOptions, openClient, openLog, type RunningBroker, startBroker } from "millrace";
+
+export async function embeddedOnly(): Promise<void> {
+  await using log: Log = await openLog("./audit");
+  const options: LogAppendOptions = { ack: "written", expectedOffset: 3 };
+  await log.append(new Uint8Array(1), options);
+  await log.offsetAt(new Date());
+  // @ts-expect-error what a log is made of is not for programs
+  log.inside;
+  await using client: Client = await openClient({ dir: "./events", topics: { orders: 3 } });
+  await client.topic("orders", { codec: json<{ a: number }>() }).send({ a: 1 });
+  await openClient({ topics: { audit: log } });
+  // @ts-expect-error a topic is a number of partitions, or logs
+  await openClient({ topics: { audit: "./audit" } });
+  await using broker: RunningBroker = await startBroker({ ephemeral: true, settings: { topics: "orders:3" } });
+  console.log(broker.address);
+}
+`;
+
+const tsc = join(root, "node_modules/typescript/bin/tsc");
+const compile = async (...args: string[]): Promise<string> => {
+  const ran = promisify(execFile)(process.execPath, [tsc, ...args], { cwd: root });
+  return ran.then(({ stdout }) => stdout).catch((error: { stdout?: string }) => error.stdout ?? String(error));
+};
+
+let project = "";
+
+beforeAll(async () => {
+  project = tempDir("typed-project");
+  const installed = join(project, "node_modules/millrace");
+  mkdirSync(installed, { recursive: true });
+  copyFileSync(join(root, "package.json"), join(installed, "package.json"));
+  symlinkSync(join(root, "node_modules/@types"), join(project, "node_modules/@types"));
+  expect(await compile("-p", "tsconfig.types.json", "--outDir", join(installed, "dist/types"))).toBe("");
+  writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
+  writeFileSync(join(project, "program.ts"), program);
+  writeFileSync(join(project, "embedded.ts"), embedded);
+}, 60_000);
+
+function configFor(file: string, moduleResolution: string, module: string): string {
+  const compilerOptions = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    skipLibCheck: false,
+    noEmit: true,
+    target: "es2022",
+    lib: ["es2023", "esnext.disposable", "dom"],
+    types: ["node"],
+    module,
+    moduleResolution,
+  };
+  const config = join(project, `${file}.${moduleResolution}.json`);
+  writeFileSync(config, JSON.stringify({ compilerOptions, files: [file] }));
+  return config;
+}
+
+it.each([
+  ["node16", "node16"],
+  ["bundler", "esnext"],
+])(
+  "compile strictly, with wrong uses found, by moduleResolution %s",
+  async (moduleResolution, module) => {
+    expect(await compile("-p", configFor("program.ts", moduleResolution, module))).toBe("");
+  },
+  60_000,
+);
+
+it("a wrong use is an error: the test above can fail", async () => {
+  const wrong = program.replace('{ id: "a", apples: 3 }, { key', "{ id: 1, apples: 3 }, { key");
+  writeFileSync(join(project, "wrong.ts"), wrong);
+  const found = await compile("-p", configFor("wrong.ts", "node16", "node16"));
+  expect(found.split("\n").filter((line) => line !== "")).toEqual([
+    expect.stringContaining("Type 'number' is not assignable to type 'string'"),
+  ]);
+}, 60_000);
