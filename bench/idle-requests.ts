@@ -1,11 +1,12 @@
 // What does a consumer cost that has caught up: how often it asks, and what the broker spends on that, when it waits and when it polls.
 
+import { join } from "node:path";
 import type { Case, Side } from "./lib/figures.js";
 import type { Question } from "./lib/question.js";
 import { startBroker, TOPIC, usual } from "./lib/servers.js";
 import { inDirectory, LOOPBACK_CONGESTION } from "./lib/stand.js";
 import { commandLine, type Flags } from "./lib/tools.js";
-import { threadsCpuSeconds } from "./lib/watched-server.js";
+import { threadsCpuSeconds, WatchedServer } from "./lib/watched-server.js";
 
 const WAIT_MS = 500;
 const LONG_WAIT_MS = 5_000;
@@ -17,13 +18,22 @@ export const idleRequests: Question = {
   about:
     `One connection that asks for what follows the end of a log to which nothing is written. It waits ${WAIT_MS} ms or ${LONG_WAIT_MS / 1000} s with ` +
     "each request (FETCH v2), asks again after a pause (v1), or again as soon as it was answered. Each is compared with the waiting of " +
-    `${WAIT_MS} ms. A record that comes meanwhile is seen by those who wait at once, and by who pauses half a pause later.`,
+    `${WAIT_MS} ms. A record that comes meanwhile is seen by those who wait at once, and by who pauses half a pause later. *Longest pass*: the ` +
+    "longest that the loop's thread ran without coming round, on a broker that is watched for it, which costs what the other one does not spend.",
   ask: async (stand, measure) => {
     const seconds = stand.quick ? 3 : 15;
+    const watchedSeconds = stand.quick ? 1 : 3;
     await inDirectory(stand, async (directory) => {
       const server = await startBroker(stand, directory, usual);
+      const watched = await WatchedServer.start(
+        stand,
+        { "data.dir": join(directory, "watched"), topics: `${TOPIC}:1` },
+        { loop: true },
+      );
       try {
-        await stand.tools.load({ port: server.port, topic: TOPIC, requests: 1, size: 128 });
+        for (const { port } of [server, watched]) {
+          await stand.tools.load({ port, topic: TOPIC, requests: 1, size: 128 });
+        }
         const sideOf = (name: string, flags: Flags): Side => {
           const load = { api: "fetch", topic: TOPIC, from: 1, drain: 60, ...flags, seconds };
           return {
@@ -39,7 +49,21 @@ export const idleRequests: Question = {
               });
               const passed = (performance.now() - began) / 1000;
               const cpu = (await threadsCpuSeconds(server.pid)) - before;
-              return { value: requests / passed, details: { "server CPU µs/s": (cpu / passed) * 1e6 } };
+              await watched.look();
+              await stand.tools.idle({
+                port: watched.port,
+                congestion: LOOPBACK_CONGESTION,
+                ...load,
+                seconds: watchedSeconds,
+              });
+              const { loop } = await watched.look();
+              return {
+                value: requests / passed,
+                details: {
+                  "server CPU µs/s": (cpu / passed) * 1e6,
+                  "longest pass ms": loop?.longestRunMs ?? Number.NaN,
+                },
+              };
             },
           };
         };
@@ -57,6 +81,7 @@ export const idleRequests: Question = {
         };
         await measure(one);
       } finally {
+        await watched.stop();
         await server.kill();
       }
     });
