@@ -1,9 +1,11 @@
 // Installing: by npm install, npm ci and npm rebuild, of the npm that is here and of npm 10, without a network, a compiler and Python.
 // With a binding.gyp at its root npm ci and npm rebuild would compile.
 
-import { existsSync, rmSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
+import { root } from "../rules/sources.js";
 import { need, Project } from "./support/project.js";
 
 const loads = `import { openLog } from "millrace";
@@ -37,4 +39,27 @@ describe.each(["here", "10"])("the npm of %s", (which) => {
     const { stdout } = await project.run([join(project.dir, "bin/millrace"), "--help"]);
     expect(stdout).toContain("serve");
   });
+});
+
+it("the first commands of the documents install it and start a broker", async (context) => {
+  const npm = need(inject("npms").here, context);
+  const docs = readFileSync(join(root, "docs/installing.md"), "utf8");
+  const lines = /```sh\n(.*?)```/s.exec(docs)?.[1]?.replaceAll(/ +#.*/g, "").trim().split("\n") ?? [];
+  expect(lines).toEqual(["npm install millrace", "npx millrace serve"]);
+  const project = new Project();
+  expect((await project.install(npm)).code).toBe(0);
+  const npx = join(npm, "../npx-cli.js");
+  const serve = [npx, "--offline", "millrace", "serve", "--port", "0", "--ops-port", "0"];
+  const broker = spawn(project.node, serve, {
+    cwd: project.dir,
+    env: project.env,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const ended = new Promise((resolve) => broker.once("exit", resolve));
+  const ready = await new Promise<string>((resolve) => broker.stdout.setEncoding("utf8").once("data", resolve));
+  const pid = Number(/ pid=(\d+) /.exec(ready)?.[1]);
+  expect(ready).toMatch(/^millrace ready host=127\.0\.0\.1 /);
+  process.kill(pid, "SIGTERM");
+  await ended;
+  expect(existsSync(join(project.dir, "millrace-data/default-0"))).toBe(true);
 });
