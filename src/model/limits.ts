@@ -59,6 +59,9 @@ export const OPEN_PARTITIONS_AT_ONCE = 8;
 /** Problems of one kind that produces without acknowledgement meet are counted, and told to the operator at most this often. */
 export const UNACKNOWLEDGED_ERROR_LOG_MS = 10_000;
 
+/** The operator hears of pauses at most this often, and that they are over after this long without one. */
+export const PAUSE_LOG_MS = 10_000;
+
 /** How often the space on the disk is asked for. Between two questions it is reckoned from what was reserved. */
 export const DISK_CHECK_MS = 1_000;
 

@@ -36,6 +36,7 @@ import { LENGTH_BYTES } from "../protocol/frame.js";
 import { AnswerOutcome, Answers } from "./answers.js";
 import { KeptFetches } from "./kept-fetches.js";
 import type { ServerOptions } from "./options.js";
+import { PauseWatch } from "./pause-watch.js";
 import { PutOffs } from "./put-offs.js";
 import { ReplySender } from "./reply-sender.js";
 import { ReplySlots } from "./reply-slots.js";
@@ -128,7 +129,11 @@ export class Server implements AppendListener {
     const { host, port } = this.options;
     const address = isIP(host) === 0 ? (await lookup(host)).address : host;
     this.listeningPort = this.selector.listen(address, port);
-    this.sweeper = setInterval(() => this.selector.sweep(), SWEEP_MS);
+    const pauses = new PauseWatch(this.counters, this.log, this.broker.waits.now, this.options.connectionsMax);
+    this.sweeper = setInterval(() => {
+      this.selector.sweep();
+      pauses.look();
+    }, SWEEP_MS);
   }
 
   /** Beside that, where it is to. */

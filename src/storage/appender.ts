@@ -249,7 +249,7 @@ export class Appender {
     }
     state.tell({
       kind: "segment.rolled",
-      level: "debug",
+      level: "info",
       message: `${from} was rolled (${reason})`,
       path: from,
       baseOffset: this.#segment.baseOffset,

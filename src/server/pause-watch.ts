@@ -1,0 +1,75 @@
+// Tells the operator when the broker takes less than it is offered: when reading from connections stops because of
+// queued.bytes.max, when no connection is accepted, and when that is over. The selector counts; this looks once a second and
+// says it once in a while, because under a load that is too high it happens thousands of times.
+
+import type { OperatorLog } from "../broker/options.js";
+import { PAUSE_LOG_MS } from "../model/limits.js";
+import { SelectorCounter } from "../native/binding.js";
+
+interface Told {
+  readonly paused: string;
+  readonly resumed: string;
+  readonly counter: number;
+  readonly sentence: string;
+  readonly over: string;
+}
+
+const TOLD: readonly Told[] = [
+  {
+    paused: "connections.paused",
+    resumed: "connections.resumed",
+    counter: SelectorCounter.PAUSES,
+    sentence: "connections were not read for a while: requests and answers in memory had come to queued.bytes.max",
+    over: "connections are read as they come again",
+  },
+  {
+    paused: "listener.paused",
+    resumed: "listener.resumed",
+    counter: SelectorCounter.LISTENER_PAUSES,
+    sentence: "no connection was accepted for a while: there are connections.max of them, or descriptors have run out",
+    over: "connections are accepted as they come again",
+  },
+];
+
+export class PauseWatch {
+  /** What was counted when it was last told, by place in {@link TOLD}. */
+  private readonly told = TOLD.map(() => 0);
+  private readonly seen = TOLD.map(() => 0);
+  /** When a pause was last seen, and told; undefined: it is over. */
+  private readonly seenAt: (number | undefined)[] = TOLD.map(() => undefined);
+  private readonly toldAt: number[] = TOLD.map(() => Number.NEGATIVE_INFINITY);
+
+  constructor(
+    private readonly counters: Float64Array,
+    private readonly log: OperatorLog,
+    /** Milliseconds on a clock that never goes back. */
+    private readonly now: () => number,
+    private readonly connectionsMax: number,
+  ) {}
+
+  look(): void {
+    for (let i = 0; i < TOLD.length; i++) this.lookAt(i, TOLD[i]);
+  }
+
+  private lookAt(i: number, { paused, resumed, counter, sentence, over }: Told): void {
+    const now = this.now();
+    const count = this.counters[counter];
+    const connections = this.counters[SelectorCounter.CONNECTIONS];
+    // A listener that waits for a connection to go away is counted once, however long it waits.
+    const goesOn = counter === SelectorCounter.LISTENER_PAUSES && count > 0 && connections >= this.connectionsMax;
+    if (count > this.seen[i] || goesOn) {
+      this.seen[i] = count;
+      this.seenAt[i] = now;
+    }
+    const since = this.seenAt[i];
+    if (since === undefined) return;
+    if (count > this.told[i] && now - this.toldAt[i] >= PAUSE_LOG_MS) {
+      this.log.warn({ kind: paused, times: count - this.told[i], connections }, sentence);
+      this.told[i] = count;
+      this.toldAt[i] = now;
+    } else if (now - since >= PAUSE_LOG_MS) {
+      this.log.info({ kind: resumed, connections }, over);
+      this.seenAt[i] = undefined;
+    }
+  }
+}
