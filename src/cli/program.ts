@@ -4,6 +4,7 @@ import { Command, CommanderError } from "commander";
 import { packageVersion } from "../ops/version.js";
 import { backupCommand } from "./backup/backup.js";
 import { benchCommand } from "./bench/bench.js";
+import { completionCommand } from "./completion/completion.js";
 import { consumeCommand } from "./consume/consume.js";
 import { dumpCommand } from "./dump.js";
 import { Exit, exitOf, failureText, messageText } from "./failure.js";
@@ -60,6 +61,7 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
   backupCommand(program, io);
   benchCommand(program, io);
   fetchDemoCommand(program, io);
+  completionCommand(program, io);
   serveCommand(
     program,
     (result) => {
