@@ -293,12 +293,12 @@ export const PRODUCER_BATCH_BYTES = 256 * 1024;
 export const PRODUCER_BATCH_RECORDS = 16_384;
 /** Requests of one partition in flight, unless told otherwise: enough to hide the way there and back behind a barrier. */
 export const PRODUCER_REQUESTS_IN_FLIGHT = 5;
-/** What a producer's records that were not acknowledged may take, unless told otherwise: twice what may be in flight. */
-export const PRODUCER_QUEUED_BYTES = 32 * 1024 * 1024;
-/** From how many times that bound on a send is refused: callers that waited for room all find it. */
-export const PRODUCER_QUEUED_TIMES_MAX = 2;
-/** What is kept of a record beside its bytes: its promise, the two functions that settle it, its result. Measured: see docs/decisions.md. */
-export const PRODUCER_RECORD_OVERHEAD_BYTES = 256;
+/** What a producer's records that were not acknowledged may take, unless told otherwise: four times what may be in flight. */
+export const PRODUCER_QUEUED_BYTES = 64 * 1024 * 1024;
+/** The part of it from which on there is no room: what waits longer outlives collections, and a record then costs twice as much. */
+export const PRODUCER_ROOM_PART = 1 / 8;
+/** What is kept of a record beside its bytes: its promise, what calls it back, and its result. Measured: see docs/decisions.md. */
+export const PRODUCER_RECORD_OVERHEAD_BYTES = 192;
 /** How long a producer tries to get a record written, unless told otherwise: a restart of a broker with much to recover. */
 export const PRODUCER_DELIVERY_MS = 60_000;
 /** How often at the most is looked for what waits too long, for those who let it wait for milliseconds. */

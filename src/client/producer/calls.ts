@@ -5,7 +5,7 @@ import { badArgument, badOptions, badSignal } from "../../model/arguments.js";
 import { MillraceError } from "../../model/errors.js";
 import { OFFSET_MAX } from "../../model/limits.js";
 import { INT32_MAX, outOfRange } from "../checks.js";
-import type { Abortable, Reject, Resolve } from "./batch.js";
+import type { Abortable } from "./callers.js";
 
 const SEND = new Set(["key", "partition", "signal"]);
 const APPEND = new Set(["partition", "expectedOffset", "signal"]);
@@ -50,18 +50,16 @@ export function badRecord(record: unknown): MillraceError {
 }
 
 /** A call that rejects as soon as the signal is aborted. Its record is left out if it has not left by then. */
-export function abortableBy(signal: AbortSignal, resolve: Resolve, reject: Reject) {
-  const abortable: Abortable = { aborted: false };
-  const abort = (): void => {
-    abortable.aborted = true;
-    reject(signal.reason);
-  };
-  signal.addEventListener("abort", abort, { once: true });
-  const settling =
-    <T>(settle: (value: T) => void) =>
-    (value: T): void => {
-      signal.removeEventListener("abort", abort);
-      settle(value);
+export function abortableBy<T>(signal: AbortSignal, call: (abortable: Abortable) => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abortable: Abortable = { aborted: false };
+    const abort = (): void => {
+      abortable.aborted = true;
+      reject(signal.reason);
     };
-  return { resolve: settling(resolve), reject: settling(reject), abortable };
+    signal.addEventListener("abort", abort, { once: true });
+    call(abortable)
+      .finally(() => signal.removeEventListener("abort", abort))
+      .then(resolve, reject);
+  });
 }

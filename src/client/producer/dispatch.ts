@@ -10,7 +10,7 @@ import {
   PRODUCE_RETRY_MS_MIN,
   PRODUCER_LOOK_MS_MAX,
   PRODUCER_LOOK_MS_MIN,
-  PRODUCER_QUEUED_TIMES_MAX,
+  PRODUCER_ROOM_PART,
   TOPIC_NAME_MAX,
 } from "../../model/limits.js";
 import { ApiKey } from "../../protocol/api-keys.js";
@@ -33,6 +33,9 @@ import { SpareRegions } from "./spare-regions.js";
 /** What a request has beside its records, at the most. */
 const REQUEST_BYTES_MAX = produceV2RequestBytes("t".repeat(TOPIC_NAME_MAX), 0) - LENGTH_BYTES;
 
+/** Asked before each record by some: not a promise each time. */
+const THERE_IS_ROOM = Promise.resolve();
+
 export class Dispatch {
   private readonly window: Window;
   private readonly routes = new Map<string, Route>();
@@ -50,7 +53,7 @@ export class Dispatch {
     private readonly settings: Settings,
   ) {
     const { queuedBytesMax, batchBytes, lingerMs, time } = settings;
-    this.window = new Window(queuedBytesMax, Number.POSITIVE_INFINITY);
+    this.window = new Window(queuedBytesMax * PRODUCER_ROOM_PART, Number.POSITIVE_INFINITY);
     this.accumulator = { batchBytes, lingerMs, timers: time };
     this.laneSettings = {
       accumulator: this.accumulator,
@@ -89,7 +92,7 @@ export class Dispatch {
       if (bad !== undefined) return bad;
       route = new Route(topic, this);
     }
-    if (this.window.bytesInside >= this.settings.queuedBytesMax * PRODUCER_QUEUED_TIMES_MAX) return this.full();
+    if (this.window.bytesInside >= this.settings.queuedBytesMax) return this.full();
     if (this.window.isEmpty) this.begin();
     this.window.enter(cost);
     this.routes.set(topic, route);
@@ -113,7 +116,7 @@ export class Dispatch {
   }
 
   room(): Promise<void> {
-    return this.window.room();
+    return this.window.isFull ? this.window.room() : THERE_IS_ROOM;
   }
 
   async flush(): Promise<void> {
@@ -231,8 +234,7 @@ export class Dispatch {
   }
 
   private full(): MillraceError {
-    const max = this.settings.queuedBytesMax * PRODUCER_QUEUED_TIMES_MAX;
-    const text = `${max} bytes of records wait to be acknowledged: await what send returns, or room() before it, or raise queuedBytesMax`;
+    const text = `${this.settings.queuedBytesMax} bytes of records wait to be acknowledged: await what send returns, or room() before it, or raise queuedBytesMax`;
     return new MillraceError("QUEUE_FULL", text);
   }
 }

@@ -6,9 +6,11 @@ import type { PartitionId } from "../../model/ids.js";
 import { Accumulator, type AccumulatorOptions } from "../accumulator.js";
 import type { Backoff } from "../backoff.js";
 import { type RecordRegion, RegionBuilder } from "../record-region.js";
-import { type Abortable, Batch, type Reject, type Resolve } from "./batch.js";
+import { Batch } from "./batch.js";
 import { BatchQueue } from "./batch-queue.js";
+import type { Abortable } from "./callers.js";
 import { deliveryTimeout, notAlone, outcomeOf, outcomeUnknown } from "./outcome.js";
+import type { SentRecord } from "./producer-options.js";
 import type { LogEnds, SoleWriter } from "./sole-writer.js";
 import type { SpareRegions } from "./spare-regions.js";
 
@@ -63,7 +65,7 @@ export class Lane {
   ) {
     this.accumulator = new Accumulator(settings.accumulator, () => this.gatheredIs());
     this.accumulator.region = NOTHING;
-    this.gathered = new Batch(topic, partition, false);
+    this.gathered = new Batch(topic, partition);
   }
 
   /** Nothing is here, but perhaps what is being gathered. */
@@ -85,12 +87,13 @@ export class Lane {
     this.accumulator.makeRoom(payloadBytes);
   }
 
-  append(source: Uint8Array, length: number, resolve: Resolve, reject: Reject, abortable?: Abortable): void {
+  append(source: Uint8Array, length: number, abortable?: Abortable): Promise<SentRecord> {
     const { accumulator, settings } = this;
     if (accumulator.region.records === 0) accumulator.region = settings.spares.take();
-    this.gathered.add(resolve, reject, abortable);
+    const sent = this.gathered.add(abortable);
     accumulator.append(source, 0, length);
     if (accumulator.region.records >= settings.batchRecords) accumulator.close();
+    return sent;
   }
 
   /** A batch that a call brought. What was gathered before goes before it. */
@@ -108,7 +111,7 @@ export class Lane {
     const { accumulator, settings, gathered } = this;
     gathered.close(accumulator.region, settings.now() + settings.deliveryTimeoutMs);
     accumulator.region = NOTHING;
-    this.gathered = new Batch(this.topic, this.partition, false);
+    this.gathered = new Batch(this.topic, this.partition);
     this.owner.closed(this);
     const { last } = this.queue;
     if (last?.mayTake(gathered, settings.accumulator.batchBytes, settings.batchRecords)) {
@@ -298,8 +301,7 @@ export class Lane {
       this.queue.shift();
       this.resolved(first, writer.acknowledgedEnd - first.region.records);
     }
-    const wrong = writer.tooMuch(ends);
-    if (wrong !== undefined) this.poison(wrong);
+    // If the log goes on all the same, the next request finds out that this producer is not alone.
   }
 
   /** Rejects what may not wait any longer. */

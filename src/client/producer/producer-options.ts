@@ -27,8 +27,8 @@ export interface ProducerOptions {
   /** Requests of one partition that are on their way at once. Default 5. */
   readonly requestsInFlight?: number;
   /**
-   * What may be waiting or on its way, in bytes, each record counted with 128 bytes for what is kept of it. Default 32 MiB. At this
-   * bound {@link Producer.room} begins to wait; at twice of it a send rejects with QUEUE_FULL.
+   * What may be waiting or on its way, in bytes, each record counted with 192 bytes for what is kept of it. Default 64 MiB. From an
+   * eighth of it on {@link Producer.room} waits; when it is reached a send rejects with QUEUE_FULL. One request may go beyond it.
    */
   readonly queuedBytesMax?: number;
   /**

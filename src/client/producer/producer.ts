@@ -6,7 +6,8 @@ import { MillraceError } from "../../model/errors.js";
 import { badTopic } from "../checks.js";
 import type { Backend } from "../link.js";
 import { RegionBuilder, regionBuilderOf } from "../record-region.js";
-import { type Abortable, Batch, costOf, type Reject, type Resolve } from "./batch.js";
+import { Batch, costOf } from "./batch.js";
+import type { Abortable } from "./callers.js";
 import { abortableBy, badAppend, badRecord, badSend, lengthOf } from "./calls.js";
 import { Dispatch } from "./dispatch.js";
 import type { Lane } from "./lane.js";
@@ -49,7 +50,7 @@ import { TopicProducer, type TopicSender } from "./topic-producer.js";
  *   by the producer, except where {@link ProducerOptions.exclusive} makes that safe;
  * - `RECORD_TOO_LARGE`: it does not fit the broker's `maxFrameBytes`; `QUEUE_FULL`, `CLOSED`, `BAD_ARGUMENT`: it was not taken.
  *
- * **Memory** is bounded by {@link ProducerOptions.queuedBytesMax}, also when nobody awaits: at twice of it `send` rejects with `QUEUE_FULL`. A
+ * **Memory** is bounded by {@link ProducerOptions.queuedBytesMax}, also when nobody awaits: when it is reached `send` rejects with `QUEUE_FULL`. A
  * program that sends without awaiting each record awaits {@link Producer.room} before it.
  *
  * A payload may be changed as soon as the call has returned.
@@ -99,22 +100,8 @@ export class Producer implements TopicSender, AsyncDisposable {
     const cost = costOf(RegionBuilder.cost(length), 1);
     const route = dispatch.admit(topic, cost);
     if (route instanceof MillraceError) return Promise.reject(route);
-    const promise = new Promise<SentRecord>(capture);
-    let resolve = lastResolve as Resolve;
-    let reject = lastReject as Reject;
-    let abortable: Abortable | undefined;
-    if (signal !== undefined) ({ resolve, reject, abortable } = abortableBy(signal, resolve, reject));
-    if (route.isKnown) this.place(route, source, length, key, partition, resolve, reject, abortable);
-    else {
-      // Not `slice`: a Buffer's is a view.
-      const copy = Uint8Array.from(source.subarray(0, length));
-      const run = (to: Route): void => {
-        if (abortable?.aborted) dispatch.left(cost, 1);
-        else this.place(to, copy, length, key, partition, resolve, reject, abortable);
-      };
-      route.wait({ deadline: dispatch.deadline, cost, reject, run });
-    }
-    return promise;
+    if (signal === undefined && route.isKnown) return this.place(route, source, length, key, partition, undefined);
+    return this.placeLater(route, source, length, options ?? {});
   }
 
   /**
@@ -150,7 +137,7 @@ export class Producer implements TopicSender, AsyncDisposable {
   }
 
   /**
-   * Resolves when there is room by {@link ProducerOptions.queuedBytesMax}: for programs that do not await each record.
+   * Resolves when less than an eighth of {@link ProducerOptions.queuedBytesMax} waits: for programs that do not await each record.
    *
    * ```ts
    * for (const record of ["a", "b", "c"]) {
@@ -186,28 +173,42 @@ export class Producer implements TopicSender, AsyncDisposable {
     return this.close();
   }
 
+  /** A record whose topic is known. */
   private place(
     route: Route,
     source: Uint8Array,
     length: number,
     key: Payload | undefined,
     partition: number | undefined,
-    resolve: Resolve,
-    reject: Reject,
     abortable: Abortable | undefined,
-  ): void {
+  ): Promise<SentRecord> {
     const bytes = RegionBuilder.cost(length);
     let lane = route.lane(partition ?? route.choose(key));
     const wrong = lane instanceof MillraceError ? lane : this.dispatch.tooLarge(route.topic, bytes, false);
-    if (lane instanceof MillraceError || wrong !== undefined) {
-      this.dispatch.left(costOf(bytes, 1), 1);
-      reject(wrong);
-      return;
-    }
+    if (lane instanceof MillraceError || wrong !== undefined) return this.refused(costOf(bytes, 1), wrong);
     lane.makeRoom(length);
     // Making room closes the batch, and with it this partition's turn.
     if (partition === undefined && key === undefined) lane = route.lane(route.choose(undefined)) as Lane;
-    lane.append(source, length, resolve, reject, abortable);
+    return lane.append(source, length, abortable);
+  }
+
+  /** A record that may be given up, or whose topic is not known yet. */
+  private placeLater(
+    route: Route,
+    source: Uint8Array,
+    length: number,
+    { key, partition, signal }: SendOptions,
+  ): Promise<SentRecord> {
+    const cost = costOf(RegionBuilder.cost(length), 1);
+    const call = (abortable?: Abortable): Promise<SentRecord> => {
+      if (route.isKnown) return this.place(route, source, length, key, partition, abortable);
+      // Not `slice`: a Buffer's is a view.
+      const copy = Uint8Array.from(source.subarray(0, length));
+      return route.wait(this.dispatch.deadline, cost, () =>
+        abortable?.aborted ? this.refused(cost, undefined) : this.place(route, copy, length, key, partition, abortable),
+      );
+    };
+    return signal === undefined ? call() : abortableBy(signal, call);
   }
 
   private whole(
@@ -217,42 +218,36 @@ export class Producer implements TopicSender, AsyncDisposable {
     demanded: number | undefined,
   ): Promise<SentBatch> {
     const { dispatch } = this;
-    return new Promise((resolved, rejected) => {
-      if (signal?.aborted) throw signal.reason;
-      const region = regionBuilderOf(records);
-      const cost = costOf(region.length, 1);
-      const route = dispatch.admit(topic, cost);
-      if (route instanceof MillraceError) throw route;
-      let resolve = resolved as Resolve;
-      let reject: Reject = rejected;
-      let abortable: Abortable | undefined;
-      if (signal !== undefined) ({ resolve, reject, abortable } = abortableBy(signal, resolve, reject));
-      const run = (to: Route): void => {
-        const lane = to.lane(partition ?? to.choose(key));
-        const wrong =
-          lane instanceof MillraceError ? lane : dispatch.tooLarge(topic, region.length, demanded !== undefined);
-        if (lane instanceof MillraceError || wrong !== undefined || abortable?.aborted) {
-          dispatch.left(cost, 1);
-          reject(wrong);
-          return;
-        }
-        const batch = new Batch(topic, lane.partition, true, demanded);
-        batch.add(resolve, reject, abortable);
-        batch.close(region, dispatch.deadline);
-        lane.push(batch);
-        if (partition === undefined && key === undefined) to.closed(lane);
-      };
-      if (route.isKnown) run(route);
-      else route.wait({ deadline: dispatch.deadline, cost, reject, run });
-    });
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    let region: RegionBuilder;
+    try {
+      region = regionBuilderOf(records);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    const cost = costOf(region.length, 1);
+    const route = dispatch.admit(topic, cost);
+    if (route instanceof MillraceError) return Promise.reject(route);
+    const place = (abortable?: Abortable): Promise<SentBatch> => {
+      const lane = route.lane(partition ?? route.choose(key));
+      const wrong =
+        lane instanceof MillraceError ? lane : dispatch.tooLarge(topic, region.length, demanded !== undefined);
+      if (lane instanceof MillraceError || wrong !== undefined || abortable?.aborted) return this.refused(cost, wrong);
+      const batch = new Batch(topic, lane.partition, demanded);
+      const sent = batch.whole(region.records, abortable);
+      batch.close(region, dispatch.deadline);
+      lane.push(batch);
+      if (partition === undefined && key === undefined) route.closed(lane);
+      return sent;
+    };
+    const call = (abortable?: Abortable): Promise<SentBatch> =>
+      route.isKnown ? place(abortable) : route.wait(dispatch.deadline, cost, () => place(abortable));
+    return signal === undefined ? call() : abortableBy(signal, call);
   }
-}
 
-let lastResolve: ((sent: SentRecord) => void) | undefined;
-let lastReject: Reject | undefined;
-
-/** One function for all promises: an own one for each record would be most of what a record costs. */
-function capture(resolve: (sent: SentRecord) => void, reject: Reject): void {
-  lastResolve = resolve;
-  lastReject = reject;
+  /** Of what was admitted and is not taken. */
+  private refused(cost: number, reason: unknown): Promise<never> {
+    this.dispatch.left(cost, 1);
+    return Promise.reject(reason);
+  }
 }

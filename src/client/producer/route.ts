@@ -13,12 +13,12 @@ import { asMillraceError, deliveryTimeout } from "./outcome.js";
 import type { Payload } from "./producer-options.js";
 
 /** A call whose topic was not known when it came. */
-export interface Waiting {
+interface Waiting {
   readonly deadline: number;
   readonly cost: number;
   readonly reject: (reason: unknown) => void;
   /** Does what the call does when the topic is known. */
-  run(route: Route): void;
+  run(): void;
 }
 
 export interface RouteOwner {
@@ -83,7 +83,14 @@ export class Route {
     if (lane.partition === this.turn.current) this.turn.advance();
   }
 
-  wait(call: Waiting): void {
+  /** Makes the call when the topic is known. */
+  wait<T>(deadline: number, cost: number, call: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.push({ deadline, cost, reject, run: () => resolve(call()) });
+    });
+  }
+
+  private push(call: Waiting): void {
     this.waiting.push(call);
     if (this.askedOver === undefined || this.askedOver !== this.owner.link) this.ask();
   }
@@ -149,7 +156,7 @@ export class Route {
       if (ends !== undefined && ends.logEndOffset >= 0) lane.found(ends);
       else lane.poison(new MillraceError("STORAGE_FAILURE", `${this.topic}-${lane.partition} is not open`));
     }
-    for (const call of this.waiting.splice(0)) call.run(this);
+    for (const call of this.waiting.splice(0)) call.run();
     this.tellKnown();
     if (this.isWanted) this.ask();
   }

@@ -7,7 +7,7 @@
 
 import type { MillraceError } from "../../model/errors.js";
 import type { Batch } from "./batch.js";
-import { demandMissed, lostRecords, notAlone } from "./outcome.js";
+import { demandMissed, lostRecords } from "./outcome.js";
 
 /** What becomes of the first batch that waits. `ask`: the log's end must be known first. */
 export type Claim = "go" | "wait" | "ask" | MillraceError;
@@ -102,12 +102,5 @@ export class SoleWriter {
     this.accepted(this.acknowledgedEnd, records);
     this.landed();
     return isAll;
-  }
-
-  /** What is wrong when nothing is in doubt any more and the log goes on. */
-  tooMuch({ logEndOffset }: LogEnds): MillraceError | undefined {
-    const { end } = this;
-    if (end === undefined || logEndOffset <= end) return undefined;
-    return notAlone(this.topic, this.partition, `it has ${logEndOffset - end} records behind offset ${end}`);
   }
 }
