@@ -28,7 +28,7 @@ import { TopicProducer, type TopicSender } from "./topic-producer.js";
  * Sends records.
  *
  * ```ts
- * const producer = new Producer(backend, { lingerMs: 5 });
+ * const producer = client.producer({ lingerMs: 5 });
  *
  * // Resolves when the record is on the disk. Equal keys go to the same partition, in order.
  * const { partition, offset } = await producer.send("orders", "apples 3", { key: "fruit" });
@@ -70,8 +70,9 @@ export class Producer implements TopicSender, AsyncDisposable {
    * A handle for one topic, which has the same calls without its name.
    *
    * ```ts
-   * const orders = producer.topic("orders");
-   * await orders.send("pears 5");
+   * const orders = client.producer().topic("orders");
+   * const { offset } = await orders.send("pears 5");
+   * console.log(offset);
    * ```
    *
    * @throws MillraceError with `code` `BAD_ARGUMENT`
@@ -110,6 +111,7 @@ export class Producer implements TopicSender, AsyncDisposable {
    * It goes behind what was sent to the partition before, and does not linger.
    *
    * ```ts
+   * const producer = client.producer();
    * const { baseOffset, nextOffset } = await producer.batch("orders", ["apples 1", "pears 2"], { key: "fruit" });
    * console.log(nextOffset - baseOffset);
    * ```
@@ -127,8 +129,13 @@ export class Producer implements TopicSender, AsyncDisposable {
    * either it ends at `expectedOffset` still, or the records from there on are these, or somebody else's.
    *
    * ```ts
-   * const opened = await producer.append("orders", ["opened"], { partition: 1, expectedOffset: 0 });
-   * await producer.append("orders", ["paid", "sent"], { partition: 1, expectedOffset: opened.nextOffset });
+   * const events = client.producer().topic("clicks");
+   * const opened = await events.append(["opened"], { partition: 0, expectedOffset: 0 });
+   * const closed = await events.append(["used", "closed"], { partition: 0, expectedOffset: opened.nextOffset });
+   * console.log(closed.nextOffset);
+   *
+   * // Somebody who has not seen them:
+   * await events.append(["used"], { partition: 0, expectedOffset: 1 }).catch((error) => console.log(error.code));
    * ```
    */
   append(topic: string, records: Iterable<Payload>, options: AppendOptions): Promise<SentBatch> {
@@ -140,10 +147,12 @@ export class Producer implements TopicSender, AsyncDisposable {
    * Resolves when less than an eighth of {@link ProducerOptions.queuedBytesMax} waits: for programs that do not await each record.
    *
    * ```ts
+   * const producer = client.producer();
    * for (const record of ["a", "b", "c"]) {
    *   await producer.room();
-   *   producer.send("orders", record).catch((error) => console.error(error));
+   *   producer.send("orders", record).catch((error) => console.log(error.code));
    * }
+   * await producer.flush();
    * ```
    */
   room(): Promise<void> {
