@@ -8,6 +8,7 @@ import { idleRequests } from "./idle-requests.js";
 import type { Question } from "./lib/question.js";
 import { produceConnections } from "./produce-connections.js";
 import { producePipelined } from "./produce-pipelined.js";
+import { metricsCost } from "./metrics-cost.js";
 import { recovery } from "./recovery.js";
 import { start } from "./start.js";
 import { waiting } from "./waiting.js";
@@ -26,3 +27,4 @@ export const questions: readonly Question[] = [
   recovery,
   start,
 ];
+  metricsCost,

@@ -10,17 +10,20 @@ const STOP_MS = 60_000;
 
 export class ServerProcess {
   readonly port: number;
+  /** 0: it has no side port. */
+  readonly opsPort: number;
   readonly pid: number;
   /** From the start of the process to its ready line. */
   readonly readyMs: number;
   readonly #child: ChildProcess;
   readonly #exit: Promise<unknown>;
 
-  private constructor(child: ChildProcess, exit: Promise<unknown>, port: number, readyMs: number) {
+  private constructor(child: ChildProcess, exit: Promise<unknown>, ready: string, port: number, readyMs: number) {
     this.#child = child;
     this.#exit = exit;
     this.pid = child.pid as number;
     this.port = port;
+    this.opsPort = Number(/\bops=(\d+)/.exec(ready)?.[1] ?? 0);
     this.readyMs = readyMs;
   }
 
@@ -40,7 +43,7 @@ export class ServerProcess {
         const port = /ready .*\bport=(\d+)/.exec(line)?.[1];
         if (port === undefined) return;
         clearTimeout(tooLate);
-        resolve(new ServerProcess(child, exit, Number(port), performance.now() - began));
+        resolve(new ServerProcess(child, exit, line, Number(port), performance.now() - began));
       });
       exit.then(
         ([code, signal]) => {
