@@ -148,7 +148,8 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
   private async tryRound(): Promise<Round | undefined> {
     const { signal, maxWaitMs = CLIENT_FOLLOW_WAIT_MS, minBytes = 1, timeoutMs } = this.options;
     try {
-      const connection = await this.connected();
+      // Without an await in between, the request leaves before what came last is given.
+      const connection = this.connection ?? (await this.connected());
       const inTurn = this.inTurn();
       const bytes = Math.max(this.maxBytes, inTurn[0]?.wantedBytes ?? 0);
       // The first answer after a cut says that the broker is back: with nothing to read it would come only after the wait.
