@@ -1,7 +1,9 @@
 // Cuts the stream of bytes from a broker into answers. One that came whole is handed over where it lies, in the read buffer;
-// one that did not is gathered in a buffer of its own. A payload is so copied at most once, and small answers never.
+// one that did not is gathered in a buffer of its own, and while much of it is missing the socket reads straight into that. A
+// payload is so copied at most once, a large one only in its first part, and small answers never.
 
 import { MillraceError } from "../model/errors.js";
+import { CLIENT_READ_IN_PLACE_BYTES } from "../model/limits.js";
 import { LENGTH_BYTES, RESPONSE_HEADER_BYTES } from "../protocol/frame.js";
 
 export interface AnswerSink {
@@ -22,17 +24,31 @@ export class AnswerCutter {
   /** An answer that comes in pieces. */
   private gathering: Uint8Array | undefined;
   private gathered = 0;
+  /** The next bytes are read into what is being gathered. */
+  private inPlace = false;
 
   constructor(
-    /** What the socket reads into. */
+    /** What the socket reads into, mostly. */
     private readonly buffer: Uint8Array,
     private readonly sink: AnswerSink,
   ) {
     this.view = new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
   }
 
-  /** Takes the first `bytes` bytes of the read buffer. Throws BAD_RESPONSE: nobody knows then where the next answer begins. */
+  /** What the socket is to read into next; what it has read is to be taken before it is asked for again. */
+  room(): Uint8Array {
+    const { gathering, gathered } = this;
+    this.inPlace = gathering !== undefined && gathering.length - gathered >= CLIENT_READ_IN_PLACE_BYTES;
+    return this.inPlace && gathering !== undefined ? gathering.subarray(gathered) : this.buffer;
+  }
+
+  /** Takes the first `bytes` bytes of what was read into. Throws BAD_RESPONSE: nobody knows then where the next answer begins. */
   take(bytes: number): void {
+    if (this.inPlace && this.gathering !== undefined) {
+      this.inPlace = false;
+      this.grown(this.gathering, bytes);
+      return;
+    }
     let at = 0;
     while (at < bytes) {
       if (this.gathering !== undefined) at += this.gather(this.gathering, at, bytes);
@@ -82,11 +98,14 @@ export class AnswerCutter {
   private gather(answer: Uint8Array, at: number, bytes: number): number {
     const taken = Math.min(answer.length - this.gathered, bytes - at);
     answer.set(this.buffer.subarray(at, at + taken), this.gathered);
-    this.gathered += taken;
-    if (this.gathered === answer.length) {
-      this.gathering = undefined;
-      this.sink.answer(new DataView(answer.buffer, answer.byteOffset, answer.byteLength), 0, answer.length, true);
-    }
+    this.grown(answer, taken);
     return taken;
+  }
+
+  private grown(answer: Uint8Array, bytes: number): void {
+    this.gathered += bytes;
+    if (this.gathered < answer.length) return;
+    this.gathering = undefined;
+    this.sink.answer(new DataView(answer.buffer, answer.byteOffset, answer.byteLength), 0, answer.length, true);
   }
 }

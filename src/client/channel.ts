@@ -48,7 +48,7 @@ export class Channel {
       nextAnswerBytesMax: () => this.expected().answerBytesMax,
       answer: (view, from, end, owned) => this.answered(view, from, end, owned),
     });
-    const onread = { buffer, callback: (bytes: number) => this.received(cutter, bytes) };
+    const onread = { buffer: () => cutter.room(), callback: (bytes: number) => this.received(cutter, bytes) };
     const keepAlive = { keepAlive: true, keepAliveInitialDelay: CLIENT_KEEP_ALIVE_MS };
     this.socket = connectSocket({ ...target, noDelay: true, ...keepAlive, onread });
     this.outbox = new Outbox(this.socket);

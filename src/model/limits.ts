@@ -188,6 +188,8 @@ export const TAIL_ALIVE_MS = 15_000;
 
 /** Bytes that a client receives with one system call. Larger made no difference for 1 MiB answers, smaller made more calls. */
 export const CLIENT_READ_BYTES = 256 * 1024;
+/** So much must be missing of an answer for the socket to read straight into it: below it, what comes behind would take a read of its own. */
+export const CLIENT_READ_IN_PLACE_BYTES = 64 * 1024;
 /** Small requests of one tick are gathered in such chunks; a larger one gets a chunk of its own. */
 export const CLIENT_CHUNK_BYTES = 64 * 1024;
 /** Requests of one tick are sent before the tick's end once they are so many bytes, so that the kernel can begin. */

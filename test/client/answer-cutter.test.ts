@@ -60,3 +60,40 @@ describe("the stream of answers", () => {
     }
   });
 });
+
+describe("a large answer", () => {
+  it("is read where it belongs, whatever comes in each read, and what stands before and behind it is not lost", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 6, max: 400_000 }), { minLength: 1, maxLength: 4 }),
+        fc.array(fc.integer({ min: 1, max: 300_000 }), { minLength: 1, maxLength: 5 }),
+        (lengths, reads) => {
+          const sent = lengths.map((length, i) => new Uint8Array(length).fill(i + 1));
+          const bytes = concat(...sent.flatMap((answer) => [int32(answer.length), answer]));
+          const got: Uint8Array[] = [];
+          let inPlace = 0;
+          const buffer = new Uint8Array(100_000);
+          const cutter = new AnswerCutter(buffer, {
+            nextAnswerBytesMax: () => 400_000,
+            answer: (view, from, end) => {
+              got.push(new Uint8Array(view.buffer.slice(view.byteOffset + from, view.byteOffset + end)));
+            },
+          });
+          for (let at = 0, read = 0; at < bytes.length; read++) {
+            const room = cutter.room();
+            if (room !== buffer) inPlace++;
+            const taken = Math.min(room.length, reads[read % reads.length] as number, bytes.length - at);
+            room.set(bytes.subarray(at, at + taken));
+            cutter.take(taken);
+            buffer.fill(0xee);
+            at += taken;
+          }
+          expect(got.map(({ length }) => length)).toEqual(lengths);
+          expect(got.every((answer, i) => answer.every((byte) => byte === i + 1))).toBe(true);
+          if (Math.max(...lengths) >= 300_000) expect(inPlace).toBeGreaterThan(0);
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+});
