@@ -30,7 +30,8 @@ export interface SegmentInfo {
   readonly allocatedBytes: number;
   /** It has its `.index`. */
   readonly sealed: boolean;
-  /** Wall-clock time of the last append; 0 for an empty segment. */
+  /** Wall-clock times of its first and its last append; 0 for an empty segment, or where it is not known. */
+  readonly firstAppendMs: number;
   readonly lastAppendMs: number;
 }
 
@@ -216,6 +217,7 @@ export class PartitionLog {
       bytes: segment.bytes,
       allocatedBytes: segment.writer?.file.allocatedBytes() ?? segment.allocatedBytes,
       sealed: segment.indexed,
+      firstAppendMs: segment.bytes === 0 ? 0 : segment.firstAppendMs,
       lastAppendMs: segment.bytes === 0 ? 0 : segment.lastAppendMs,
     }));
   }

@@ -92,9 +92,11 @@ describe("the API", () => {
       [0, 4, 8, 12, 16].map((base) => [base, base + 4]),
     );
     expect(all.segments.map(({ active }) => active)).toEqual([false, false, false, false, true]);
-    for (const { bytes, lastAppendMs } of all.segments) {
+    for (const { bytes, firstAppendMs, lastAppendMs } of all.segments) {
       expect(bytes).toBe(2 * (1500 + 300 + 16));
       expect(Math.abs((lastAppendMs ?? 0) - Date.now())).toBeLessThan(20_000);
+      expect(firstAppendMs).toBeGreaterThan(Date.now() - 20_000);
+      expect(firstAppendMs).toBeLessThanOrEqual(lastAppendMs ?? 0);
     }
     const page = await get<PartitionPage>(broker, "topics/orders/partitions/0?from=7&limit=2");
     expect([page.segments.map(({ baseOffset }) => baseOffset), page.next]).toEqual([[4, 8], 12]);

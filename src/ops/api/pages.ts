@@ -146,9 +146,12 @@ export function partitionPage(partition: Partition, from: number, limit: number)
   // Behind the end of the log, or at it, there is the active one.
   const first = holds < 0 ? all.length - 1 : holds;
   const segments = all.slice(first, first + limit).map((segment): SegmentView => {
-    const { baseOffset, endOffset, bytes, allocatedBytes, sealed, lastAppendMs } = segment;
+    const { baseOffset, endOffset, bytes, allocatedBytes, sealed } = segment;
     const active = segment === all[all.length - 1];
-    return { baseOffset, endOffset, bytes, allocatedBytes, sealed, active, lastAppendMs: lastAppendMs || null };
+    // An unknown time is 0.
+    const firstAppendMs = segment.firstAppendMs || null;
+    const lastAppendMs = segment.lastAppendMs || null;
+    return { baseOffset, endOffset, bytes, allocatedBytes, sealed, active, firstAppendMs, lastAppendMs };
   });
   const epochs = log.epochs.map(({ epoch, start }) => ({ epoch, startOffset: start }));
   return { ...shared, epochs, segments, next: all[first + limit]?.baseOffset ?? null };

@@ -111,6 +111,7 @@ export interface SegmentView {
   readonly sealed: boolean;
   readonly active: boolean;
   /** null: empty, or unknown. */
+  readonly firstAppendMs: number | null;
   readonly lastAppendMs: number | null;
 }
 
