@@ -33,9 +33,6 @@ import { SpareRegions } from "./spare-regions.js";
 /** What a request has beside its records, at the most. */
 const REQUEST_BYTES_MAX = produceV2RequestBytes("t".repeat(TOPIC_NAME_MAX), 0) - LENGTH_BYTES;
 
-/** Asked before each record by some: not a promise each time. */
-const THERE_IS_ROOM = Promise.resolve();
-
 export class Dispatch {
   private readonly window: Window;
   private readonly routes = new Map<string, Route>();
@@ -115,8 +112,12 @@ export class Dispatch {
     return new MillraceError("RECORD_TOO_LARGE", text);
   }
 
+  get hasRoom(): boolean {
+    return !this.window.isFull;
+  }
+
   room(): Promise<void> {
-    return this.window.isFull ? this.window.room() : THERE_IS_ROOM;
+    return this.window.room();
   }
 
   async flush(): Promise<void> {

@@ -143,13 +143,18 @@ export class Producer implements TopicSender, AsyncDisposable {
     return bad === undefined ? this.whole(topic, records, options, options.expectedOffset) : Promise.reject(bad);
   }
 
+  /** Whether {@link room} would resolve at once. To ask costs nothing; to await, as much as to send. */
+  get hasRoom(): boolean {
+    return this.dispatch.hasRoom;
+  }
+
   /**
    * Resolves when less than an eighth of {@link ProducerOptions.queuedBytesMax} waits: for programs that do not await each record.
    *
    * ```ts
    * const producer = client.producer();
    * for (const record of ["a", "b", "c"]) {
-   *   await producer.room();
+   *   if (!producer.hasRoom) await producer.room();
    *   producer.send("orders", record).catch((error) => console.log(error.code));
    * }
    * await producer.flush();
