@@ -169,9 +169,11 @@ export class Client implements AsyncDisposable {
    * A topic whose records have values of one type.
    *
    * ```ts
-   * const orders = client.topic("orders", { codec: json<Order>() });
+   * import { json } from "millrace/client";
+   *
+   * const orders = client.topic("orders", { codec: json<{ readonly apples: number }>() });
    * await orders.send({ apples: 3 }, { key: "fruit" });
-   * for await (const { value, offset } of orders.follow().records()) console.log(offset, value.apples);
+   * for await (const { value, offset } of orders.replay().records()) console.log(offset, value.apples);
    * ```
    *
    * Throws BAD_ARGUMENT.

@@ -44,6 +44,7 @@ export class ReadWaits {
   readonly #purgatory: Purgatory;
   readonly #news: PartitionNews;
   readonly #ended = new Map<WaitingFetch, () => void>();
+  readonly #gone = new Set<number>();
   /** Keeps the process while somebody waits: the timers of the log itself do not. */
   #letGo: (() => void) | undefined;
 
@@ -86,6 +87,8 @@ export class ReadWaits {
       await Promise.all(cold.map(({ partition, offset }) => this.#writers[partition].log.load(offset)));
       signal?.throwIfAborted();
     }
+    // Closed while the disk was read: nothing would end the wait.
+    if (from.some(({ place }) => this.#gone.has(place))) return fetch;
     // In the same step as the last look: no record can come in between.
     if (this.#purgatory.park(fetch)) await this.#end(fetch, signal);
     return fetch;
@@ -96,8 +99,9 @@ export class ReadWaits {
     this.#purgatory.releaseAll();
   }
 
-  /** The same for those alone that wait for this one among others. */
+  /** The same for those alone that wait for this one among others; nobody waits for it after that. */
   releaseFrom(place: number): void {
+    this.#gone.add(place);
     for (const fetch of [...this.#ended.keys()]) {
       if (fetch.parts.some(({ partition }) => partition === place)) this.#purgatory.release(fetch);
     }

@@ -132,9 +132,15 @@ export class EnvelopeCodec<T> {
  * languages.
  *
  * ```ts
- * const orders = client.topic("orders", { codec: envelope(json<Order>()) });
+ * import { envelope, json } from "millrace/client";
+ *
+ * const orders = client.topic("orders", { codec: envelope(json<{ readonly apples: number }>()) });
+ *
+ * // The key chooses the partition, and readers see it.
  * await orders.send({ apples: 3 }, { key: "fruit", headers: { trace: "4711" } });
- * for await (const { value, keyText, headers, timestampMs } of orders.replay().records()) …
+ * for await (const { value, keyText, headers } of orders.replay().records()) {
+ *   console.log(value.apples, keyText, headers.get("trace"));
+ * }
  * ```
  */
 export function envelope<T>(inner: Codec<T>): EnvelopeCodec<T> {

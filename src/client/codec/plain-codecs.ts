@@ -31,8 +31,17 @@ export function bytesOfText(name: string, text: unknown): Uint8Array {
  * Values as JSON. The type is what the program says it is: give `check` to be sure, for instance the parse function of a schema.
  *
  * ```ts
- * const orders = json<Order>();
- * const checked = json((value) => OrderSchema.parse(value));
+ * import { json } from "millrace/client";
+ *
+ * const apples = json((value) => {
+ *   if (typeof value !== "number") throw new TypeError("apples are counted");
+ *   return value;
+ * });
+ * console.log(apples.decode(apples.encode(3)));
+ *
+ * // Without a check, for topics that nobody else writes to.
+ * const orders = client.topic("orders", { codec: json<{ readonly apples: number }>() });
+ * await orders.send({ apples: 3 });
  * ```
  *
  * @param check gets what was parsed and returns the value, or throws; readers get that as the cause of a {@link PayloadError}

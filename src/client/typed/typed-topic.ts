@@ -65,11 +65,18 @@ const APPEND = new Set([...SEND, "expectedOffset"]);
  * A topic of values.
  *
  * ```ts
+ * import { json } from "millrace/client";
+ *
  * interface Order { readonly id: string; readonly apples: number }
- * const orders = client.topic("orders", { codec: json<Order>(), keyOf: ({ id }) => id });
+ * const orders = client.topic("orders", {
+ *   codec: json<Order>(),
+ *   keyOf: ({ id }) => id,
+ *   onBad: ({ topic, partition, offset }) => console.log(`skipped ${topic}-${partition} ${offset}`),
+ * });
  *
  * const { partition, offset } = await orders.send({ id: "a1", apples: 3 });
- * for await (const { value } of orders.replay().records()) console.log(value.apples);
+ * await client.producer().send("orders", "no JSON", { partition });
+ * for await (const { value } of orders.replay({ from: offset }).records()) console.log(value.id, value.apples);
  * ```
  */
 export class TypedTopic<T> {
