@@ -5,6 +5,7 @@ import { inTurn, pairRatios, type Spread, spread } from "./compare.js";
 
 export type Unit =
   | "requests/s"
+  | "records/s"
   | "batches/s"
   | "GB/s"
   | "GiB/s"

@@ -18,9 +18,15 @@ export interface AppendSample {
 }
 
 /** Runs a program of sides/ and takes what it printed. */
-export async function runSide<T>(stand: Stand, name: string, flags: Flags): Promise<T> {
+export async function runSide<T>(
+  stand: Stand,
+  name: string,
+  flags: Flags,
+  nodeFlags: readonly string[] = [],
+): Promise<T> {
   const program = join(stand.root, ".cache", "bench", "js", "sides", `${name}.js`);
-  const { stdout } = await run(process.execPath, [program, ...argumentsOf(flags)], { maxBuffer: 16 << 20 });
+  const args = [...nodeFlags, program, ...argumentsOf(flags)];
+  const { stdout } = await run(process.execPath, args, { maxBuffer: 16 << 20 });
   return JSON.parse(stdout) as T;
 }
 
