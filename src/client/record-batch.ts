@@ -6,6 +6,9 @@ import { UNKNOWN } from "../protocol/fetch-multi.js";
 
 export class RecordBatch implements Iterable<Uint8Array> {
   private views: readonly Uint8Array[] | undefined;
+  /** Of `bytes`: asked of it for each record, they would cost as much as the view that is made with them. */
+  private readonly buffer: ArrayBufferLike;
+  private readonly byteOffset: number;
 
   constructor(
     readonly topic: string,
@@ -20,7 +23,10 @@ export class RecordBatch implements Iterable<Uint8Array> {
     readonly ranges: Uint32Array,
     /** The epoch of the log that the records were read under: keep it beside {@link nextOffset}. −1: the broker did not say. */
     readonly epoch: number = UNKNOWN,
-  ) {}
+  ) {
+    this.buffer = bytes.buffer;
+    this.byteOffset = bytes.byteOffset;
+  }
 
   /** How many records there are. */
   get length(): number {
@@ -48,7 +54,8 @@ export class RecordBatch implements Iterable<Uint8Array> {
     if (!(index >= 0 && index < this.length && Number.isInteger(index))) {
       throw badArgument("index", index, `a whole number below ${this.length}`);
     }
-    return this.bytes.subarray(this.ranges[2 * index], this.ranges[2 * index + 1]);
+    const from = this.ranges[2 * index];
+    return new Uint8Array(this.buffer, this.byteOffset + from, this.ranges[2 * index + 1] - from);
   }
 
   *[Symbol.iterator](): Generator<Uint8Array, void> {

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { FollowOptions } from "../../../src/client/subscription/options.js";
 import { ascii } from "../../support/bytes.js";
 import { FakeBroker, fetchAnswerTo } from "../../support/fake-broker.js";
+import { printedSeed, randomFrom } from "../../support/seed.js";
 import { storedRecords } from "../../support/stored-records.js";
 import { clientOf, fill, numbered, readAll, readSome, textsOf, UP_TO_V2 } from "./reading.js";
 
@@ -194,6 +195,35 @@ describe("a subscription", () => {
     };
     await expect(reading()).rejects.toMatchObject({ code: "CORRUPT_RECORD", topic: "orders", partition: 0, offset: 2 });
     expect(read).toEqual(["0", "1"]);
+  });
+
+  it("P09 F17 takes no answer for another's: on wrong correlation ids and cuts it reads on over new connections, once", async () => {
+    const random = randomFrom(printedSeed("wrong correlation ids"));
+    const { broker, client } = await clientOf({ topics: { orders: 3 } });
+    for (const partition of [0, 1, 2]) fill(broker, "orders", partition, 100);
+    let wrong = 0;
+    broker.intercept = ({ fetch, socket, answer, correlationId }) => {
+      if (fetch === undefined || answer === undefined || random() < 0.75) return false;
+      wrong++;
+      const lie = Uint8Array.from(answer);
+      const view = new DataView(lie.buffer);
+      // The answer of another request; or one that is not for anybody; or half of it, and the end.
+      const kind = Math.floor(random() * 3);
+      if (kind < 2) view.setInt32(4, correlationId + (kind === 0 ? 1 : -1));
+      socket.write(kind < 2 ? lie : lie.subarray(0, Math.floor(random() * lie.length)));
+      if (kind === 2) setTimeout(() => socket.destroy(), 1);
+      return true;
+    };
+    const lost: string[] = [];
+    const onLost = ({ code: why }: { code: string }) => lost.push(why);
+    const read = await readAll(client.replay("orders", { maxBytes: 120, answerBytes: 200, onLost }));
+    for (const partition of [0, 1, 2]) {
+      const of = read.filter((text) => text.startsWith(`orders-${partition}`));
+      expect(of).toEqual(numbered(`orders-${partition}`, 0, 100));
+    }
+    expect(wrong).toBeGreaterThan(3);
+    expect(new Set(lost)).toEqual(new Set(["CONNECTION_LOST"]));
+    expect(lost).toHaveLength(wrong);
   });
 
   it("P08 stops the fetching while a batch is handled: one answer is ahead, and not more", async () => {
