@@ -221,7 +221,7 @@ describe("a subscription", () => {
       const of = read.filter((text) => text.startsWith(`orders-${partition}`));
       expect(of).toEqual(numbered(`orders-${partition}`, 0, 100));
     }
-    expect(wrong).toBeGreaterThan(3);
+    expect(wrong).toBeGreaterThan(0);
     expect(new Set(lost)).toEqual(new Set(["CONNECTION_LOST"]));
     expect(lost).toHaveLength(wrong);
   });
