@@ -47,8 +47,13 @@ export class Histogram {
 
   /** A whole number; below 0 counts as 0. */
   observe(value: number): void {
-    this.counts[this.bucketOf(value)]++;
-    if (value > 0) this.sum += value;
+    this.observeMany(value, 1);
+  }
+
+  /** The same value so many times. */
+  observeMany(value: number, times: number): void {
+    this.counts[this.bucketOf(value)] += times;
+    if (value > 0) this.sum += value * times;
   }
 
   /** A time span in milliseconds, in a histogram of microseconds. Rounded up: a bucket's bound belongs to it. */

@@ -3,10 +3,8 @@
 // others. It must not know where the outcome of a batch comes from.
 
 import type { Broker } from "../broker/broker.js";
-import { Timed } from "../broker/counters.js";
 import { describeTopics } from "../broker/metadata.js";
 import type { ErrorCode } from "../model/error-codes.js";
-import type { Histogram } from "../model/histogram.js";
 import { invariant, unreachable } from "../model/invariant.js";
 import { METADATA_FLUSH_MS, MULTI_FETCH_OWED_SHARE, PLANS_PER_FLUSH, PLANS_PER_SESSION } from "../model/limits.js";
 import { EMPTY_RESPONSE_BYTES, LENGTH_BYTES, writeErrorResponse } from "../protocol/frame.js";
@@ -14,6 +12,7 @@ import { encodeHelloResponse, type HelloResult } from "../protocol/hello.js";
 import { encodeMetadataResponse, type MetadataVersion } from "../protocol/metadata.js";
 import { PRODUCE_RESPONSE_BYTES, writeProduceResponse } from "../protocol/produce.js";
 import { FetchAnswers, NOT_YET } from "./fetch-answers.js";
+import { LatencyRuns } from "./latency-runs.js";
 import { MultiFetchAnswers } from "./multi-fetch-answers.js";
 import { OffsetAnswers } from "./offset-answers.js";
 import type { ReplySender } from "./reply-sender.js";
@@ -50,10 +49,8 @@ export class Answers {
   private readonly fetches: FetchAnswers;
   private readonly multiFetches: MultiFetchAnswers;
   private readonly offsets: OffsetAnswers;
-  private readonly latencies: readonly Histogram[];
+  private readonly latencies: LatencyRuns;
   private plans = 0;
-  /** When this flush began: what is answered in it counts as answered then. */
-  private now = 0;
   /** When this flush wrote its first METADATA. */
   private describingSince: number | undefined = undefined;
 
@@ -64,22 +61,27 @@ export class Answers {
     private readonly options: AnswersOptions,
   ) {
     this.hello = encodeHelloResponse(0, options.hello);
-    this.latencies = broker.counters.latencies;
+    this.latencies = new LatencyRuns(broker.counters.latencies);
     this.fetches = new FetchAnswers(slots, sender, broker, options.loaded);
     this.multiFetches = new MultiFetchAnswers(slots, sender, broker, options);
     this.offsets = new OffsetAnswers(slots, sender, broker, { listed: options.listed, failed: options.loaded });
   }
 
-  /** A flush begins; `now` in milliseconds by the clock of {@link ReplySlots.turnAt}. */
+  /** A flush begins; `now` in milliseconds by the clock of {@link ReplySlots.turnStamp}. */
   begin(now: number): void {
-    this.now = now;
+    this.latencies.begin(now);
     this.plans = 0;
     this.describingSince = undefined;
   }
 
+  /** It is over. */
+  end(): void {
+    this.latencies.end();
+  }
+
   /** Writes what the session can answer now. */
   answer(session: Session): AnswerOutcome {
-    const { slots, sender } = this;
+    const { slots, sender, latencies } = this;
     const { connection } = session;
     let outcome: AnswerOutcome = AnswerOutcome.DONE;
     let done = session.completed;
@@ -140,8 +142,7 @@ export class Answers {
         unreachable(state, "every state of a slot has its answer");
       }
       const next = slots.next[slot];
-      const timed = slots.timed[slot];
-      if (timed !== Timed.NOT) this.latencies[timed].observeMs(this.now - slots.arrivedAt[slot]);
+      latencies.answered(slots.stamp[slot]);
       slots.release(slot);
       slot = next;
       if (outcome === AnswerOutcome.SERVED) break;

@@ -10,6 +10,7 @@ import type { Topic } from "../broker/topic.js";
 import { type ErrorCode, ErrorCodes } from "../model/error-codes.js";
 import { invariant } from "../model/invariant.js";
 import type { KeptFetches } from "./kept-fetches.js";
+import { withKind } from "./latency-runs.js";
 import { NO_SLOT, type Session } from "./session.js";
 
 export const SlotState = {
@@ -40,7 +41,7 @@ export type SlotState = (typeof SlotState)[keyof typeof SlotState];
 const ORPHAN = -1;
 const INITIAL_SLOTS = 1024;
 /** What a slot takes in the columns below. */
-const SLOT_BYTES = 5 + 6 * 4 + 4 * 8;
+const SLOT_BYTES = 4 + 6 * 4 + 4 * 8;
 
 export class ReplySlots {
   state = new Uint8Array(INITIAL_SLOTS);
@@ -64,11 +65,10 @@ export class ReplySlots {
   before = new Uint8Array(INITIAL_SLOTS);
   /** How often the disk was read for it, 255 at most. */
   loads = new Uint8Array(INITIAL_SLOTS);
-  /** Whose time from arrival to answer is measured, and since when, by the clock of {@link turnAt}. */
-  timed = new Uint8Array(INITIAL_SLOTS);
-  arrivedAt = new Float64Array(INITIAL_SLOTS);
-  /** When the turn began whose requests are taken now: one reading of the clock for all of them. */
-  turnAt = 0;
+  /** When it arrived, and how its time counts: see latency-runs.ts. */
+  stamp = new Float64Array(INITIAL_SLOTS);
+  /** Of the turn whose requests are taken now, without a kind: one reading of the clock for all of them. */
+  turnStamp = 0;
   /** METADATA: the topics that were asked for. Rare, so it is no column. */
   readonly asked = new Map<number, readonly Topic[]>();
   /** MULTI_FETCH: what was asked. */
@@ -89,14 +89,14 @@ export class ReplySlots {
   }
 
   /** A slot behind the session's last one. */
-  add(session: Session, correlation: number, state: SlotState): number {
+  add(session: Session, correlation: number, state: SlotState, timed: Timed = Timed.NOT): number {
     if (this.free === NO_SLOT) this.grow();
     const slot = this.free;
     this.free = this.next[slot];
     this.used++;
     if (state === SlotState.PENDING) this.underWay++;
     this.state[slot] = state;
-    this.timed[slot] = Timed.NOT;
+    this.stamp[slot] = this.turnStamp + timed;
     this.connection[slot] = session.connection;
     this.correlation[slot] = correlation;
     this.next[slot] = NO_SLOT;
@@ -106,19 +106,13 @@ export class ReplySlots {
     return slot;
   }
 
-  /** The time of this request counts. */
-  time(slot: number, timed: Timed): void {
-    this.timed[slot] = timed;
-    this.arrivedAt[slot] = this.turnAt;
-  }
-
   addFailed(session: Session, correlation: number, error: ErrorCode): void {
     this.error[this.add(session, correlation, SlotState.FAILED)] = error;
   }
 
   /** A fetch of several partitions, with the bytes in which it came. */
   addMultiFetch(session: Session, correlation: number, request: Uint8Array, partitions: number): number {
-    const slot = this.add(session, correlation, SlotState.MULTI_FETCH);
+    const slot = this.add(session, correlation, SlotState.MULTI_FETCH, Timed.FETCH);
     this.before[slot] = SlotState.MULTI_FETCH;
     this.kept.keep(slot, session, request, partitions);
     return slot;
@@ -181,7 +175,7 @@ export class ReplySlots {
   park(slot: number): void {
     this.before[slot] = this.state[slot];
     this.state[slot] = SlotState.WAITING;
-    this.timed[slot] = Timed.FETCH_WAITED;
+    this.stamp[slot] = withKind(this.stamp[slot], Timed.FETCH_WAITED);
   }
 
   /** Its wait is over, however it ended: it is planned again, and waits no more. Answers its connection. */
@@ -246,8 +240,7 @@ export class ReplySlots {
     this.deadline = larger(Float64Array, this.deadline);
     this.before = larger(Uint8Array, this.before);
     this.loads = larger(Uint8Array, this.loads);
-    this.timed = larger(Uint8Array, this.timed);
-    this.arrivedAt = larger(Float64Array, this.arrivedAt);
+    this.stamp = larger(Float64Array, this.stamp);
     this.chainFree(from);
   }
 }

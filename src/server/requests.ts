@@ -120,10 +120,8 @@ export class Requests {
     values[Count.PRODUCE_RECORDS] += header.records;
     values[Count.PRODUCE_BYTES] += header.regionBytes;
     // The slot is there before the offer: a refusal comes back inside it.
-    const token = silent ? partition.index : this.slots.add(session, correlation, SlotState.PENDING);
-    if (!silent) {
-      this.slots.time(token, header.ack === AckPolicy.FORCED ? Timed.PRODUCE_FORCED : Timed.PRODUCE_WRITTEN);
-    }
+    const timed = header.ack === AckPolicy.FORCED ? Timed.PRODUCE_FORCED : Timed.PRODUCE_WRITTEN;
+    const token = silent ? partition.index : this.slots.add(session, correlation, SlotState.PENDING, timed);
     partition.writer.offer(
       this.arena,
       header.regionFrom,
@@ -145,8 +143,7 @@ export class Requests {
     const partition = this.partitionAt(session, header.topicFrom, header.topicBytes, header.partition);
     if (partition === undefined) return ErrorCodes.UNKNOWN_TOPIC_OR_PARTITION;
     const slots = this.slots;
-    const slot = slots.add(session, correlation, SlotState.FETCH);
-    slots.time(slot, Timed.FETCH);
+    const slot = slots.add(session, correlation, SlotState.FETCH, Timed.FETCH);
     slots.target[slot] = partition.index;
     slots.base[slot] = header.fetchOffset;
     slots.maxBytes[slot] = header.maxBytes;
@@ -165,7 +162,6 @@ export class Requests {
     const admission = slots.kept.admit(session, end - body, header.count);
     if (admission !== ErrorCodes.NONE) return admission;
     const slot = slots.addMultiFetch(session, correlation, this.arena.slice(body, end), header.count);
-    slots.time(slot, Timed.FETCH);
     slots.deadline[slot] = this.deadline(header.maxWaitMillis);
     return ErrorCodes.NONE;
   }

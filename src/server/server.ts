@@ -35,6 +35,7 @@ import { SUPPORTED_VERSIONS } from "../protocol/api-keys.js";
 import { LENGTH_BYTES } from "../protocol/frame.js";
 import { AnswerOutcome, Answers } from "./answers.js";
 import { KeptFetches } from "./kept-fetches.js";
+import { stampOf } from "./latency-runs.js";
 import type { ServerOptions } from "./options.js";
 import { PauseWatch } from "./pause-watch.js";
 import { PutOffs } from "./put-offs.js";
@@ -205,7 +206,7 @@ export class Server implements AppendListener {
     this.inTurn = true;
     for (let i = 0; i < opened; i++) this.open(this.opened[i]);
     const table = this.frames;
-    if (frames > 0) this.slots.turnAt = this.broker.waits.now();
+    if (frames > 0) this.slots.turnStamp = stampOf(this.broker.waits.now());
     let session: Session | undefined;
     for (let i = 0, at = 0; i < frames; i++, at += FRAME_COLUMNS) {
       const connection = table[at + FrameColumn.CONNECTION];
@@ -260,6 +261,7 @@ export class Server implements AppendListener {
       else if (outcome === AnswerOutcome.PUT_OFF) this.putOffs.add(session);
       else if (outcome === AnswerOutcome.SERVED) dirty[served++] = session;
     }
+    this.answers.end();
     // Behind those who had nothing.
     for (let i = 0; i < served; i++) this.touch(dirty[i]);
     dirty.length = 0;
