@@ -153,7 +153,7 @@ export const OPS_REQUEST_MS = 5_000;
 
 /** Connections of the side port. It is for a few probes and a person; more would take descriptors from the log. */
 export const OPS_CONNECTIONS_MAX = 64;
-/** Partitions that /metrics shows one by one: eight lines of each, a megabyte in all. How many were left out is a metric, too. */
+/** Partitions that /metrics shows one by one: eight lines of each, half a megabyte in all. How many were left out is a metric, too. */
 export const METRICS_PARTITIONS_MAX = 1_000;
 /** How often the numbers are taken that charts are drawn of. */
 export const RATE_SAMPLE_MS = 1_000;

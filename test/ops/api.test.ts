@@ -100,6 +100,8 @@ describe("the API", () => {
     }
     const page = await get<PartitionPage>(broker, "topics/orders/partitions/0?from=7&limit=2");
     expect([page.segments.map(({ baseOffset }) => baseOffset), page.next]).toEqual([[4, 8], 12]);
+    const exact = await get<PartitionPage>(broker, "topics/orders/partitions/0?from=8&limit=2");
+    expect([exact.segments.map(({ baseOffset }) => baseOffset), exact.next]).toEqual([[8, 12], 16]);
     const end = await get<PartitionPage>(broker, "topics/orders/partitions/0?from=1000");
     expect([end.segments.map(({ baseOffset }) => baseOffset), end.next]).toEqual([[16], null]);
   });

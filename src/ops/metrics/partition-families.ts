@@ -1,4 +1,4 @@
-// Offsets and sizes of each partition. A line for each of 99 999 partitions and eight families would be 60 MB in every scrape,
+// Offsets and sizes of each partition. A line for each of 99 999 partitions and eight families would be 50 MB in every scrape,
 // so only the first thousand partitions are shown, in the order of their names, and how many are left out is said. Which ones
 // must not change from scrape to scrape, or a database would hold all of them in the end.
 
