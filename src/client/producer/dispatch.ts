@@ -4,6 +4,7 @@ import { AckPolicy } from "../../model/ack-policy.js";
 import { holdProcess } from "../../model/clock.js";
 import { MillraceError } from "../../model/errors.js";
 import { partitionId } from "../../model/ids.js";
+import { invariant } from "../../model/invariant.js";
 import {
   CLIENT_POLL_MS,
   PRODUCE_RETRY_MS_MAX,
@@ -100,6 +101,7 @@ export class Dispatch {
   left(cost: number, callers: number): void {
     this.window.leave(cost, callers);
     if (!this.window.isEmpty) return;
+    invariant(this.window.bytesInside === 0, "what was taken is given back when it is settled");
     this.release?.();
     this.release = undefined;
   }

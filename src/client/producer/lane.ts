@@ -9,6 +9,7 @@ import { type RecordRegion, RegionBuilder } from "../record-region.js";
 import { Batch } from "./batch.js";
 import { BatchQueue } from "./batch-queue.js";
 import type { Abortable } from "./callers.js";
+import { Flight } from "./flight.js";
 import { deliveryTimeout, notAlone, outcomeOf, outcomeUnknown } from "./outcome.js";
 import type { SentRecord } from "./producer-options.js";
 import type { LogEnds, SoleWriter } from "./sole-writer.js";
@@ -43,11 +44,7 @@ export class Lane {
   private readonly accumulator: Accumulator;
   private gathered: Batch;
   private readonly queue = new BatchQueue();
-  private readonly flight: Batch[] = [];
-  /** Of those that were in flight together: what is to be sent again, in order. */
-  private readonly back: Batch[] = [];
-  /** The last flight was refused: one batch at a time, until one is accepted. */
-  private isProbing = false;
+  private readonly flight: Flight;
   private cancelPause: (() => void) | undefined;
   private isAsking = false;
   /** A repetition was refused because of its offset: the log's end says why. */
@@ -66,20 +63,12 @@ export class Lane {
     this.accumulator = new Accumulator(settings.accumulator, () => this.gatheredIs());
     this.accumulator.region = NOTHING;
     this.gathered = new Batch(topic, partition);
-  }
-
-  /** Nothing is here, but perhaps what is being gathered. */
-  get isIdle(): boolean {
-    return this.queue.length === 0 && this.flight.length === 0 && this.back.length === 0;
-  }
-
-  get isFlying(): boolean {
-    return this.flight.length > 0;
+    this.flight = new Flight(settings.requestsInFlight);
   }
 
   /** All batches that are not settled. */
   get batches(): readonly Batch[] {
-    return [...this.flight, ...this.back, ...this.queue];
+    return [...this.flight.batches, ...this.queue];
   }
 
   /** Closes the batch when a record of so many bytes does not fit beside what is there. Comes before {@link append}. */
@@ -132,12 +121,10 @@ export class Lane {
   /** Whether {@link takeOff} may give something. */
   get maySend(): boolean {
     const { first } = this.queue;
-    if (first === undefined || this.back.length > 0 || this.isAsking || this.cancelPause !== undefined) return false;
-    const isAlone = this.isProbing || first.isUncertain || this.flight.some(({ isUncertain }) => isUncertain);
-    return this.flight.length < (isAlone ? 1 : this.settings.requestsInFlight);
+    return first !== undefined && !this.isAsking && this.cancelPause === undefined && this.flight.mayTake(first);
   }
 
-  /** The next batch, which is in flight now. One of the four that follow tells what became of it. */
+  /** The next batch, which is in flight now. {@link accepted} or {@link failed} tells what became of it. */
   takeOff(): Batch | undefined {
     while (this.maySend) {
       const batch = this.queue.first as Batch;
@@ -147,7 +134,7 @@ export class Lane {
         this.rejected(batch, undefined);
         continue;
       }
-      const claim = this.writer === undefined ? this.demand(batch) : this.writer.claim(batch, this.flight.length === 0);
+      const claim = this.writer === undefined ? demand(batch) : this.writer.claim(batch, this.flight.isEmpty);
       if (claim === "ask") this.ask();
       if (claim === "ask" || claim === "wait") return undefined;
       this.queue.shift();
@@ -156,23 +143,16 @@ export class Lane {
         continue;
       }
       batch.hasLeft = true;
-      this.flight.push(batch);
+      this.flight.take(batch);
       return batch;
     }
     return undefined;
   }
 
-  private demand(batch: Batch): "go" {
-    batch.expected = batch.demanded;
-    return "go";
-  }
-
   /** It was acknowledged; without an offset where nobody acknowledges. */
   accepted(batch: Batch, base: number | undefined): void {
-    this.takeFromFlight(batch);
-    // Sent again they would stand behind this one.
-    for (const each of this.back.splice(0)) this.rejected(each, each.error);
-    this.isProbing = false;
+    this.flight.accepted(batch);
+    this.rejectOvertaken();
     this.backoff.reset();
     if (base !== undefined) this.writer?.accepted(base, batch.region.records);
     this.resolved(batch, base);
@@ -181,13 +161,12 @@ export class Lane {
 
   /** Its request failed. */
   failed(batch: Batch, error: MillraceError): void {
-    this.takeFromFlight(batch);
     batch.error = error;
     const { writer } = this;
     if (error.code === "OFFSET_MISMATCH" && writer !== undefined) this.missed(batch, writer);
     else {
       const outcome = outcomeOf(error);
-      if (outcome === "for now") this.back.push(batch);
+      if (outcome === "for now") this.flight.comesBack(batch);
       else if (outcome === "unknown") this.unknown(batch, error);
       else this.refused(batch, error);
     }
@@ -197,51 +176,56 @@ export class Lane {
 
   /** The log did not end where the only writer expected it. */
   private missed(batch: Batch, writer: SoleWriter): void {
-    if (writer.isExpectedToMiss) this.back.push(batch);
-    else if (batch.isUncertain) {
-      this.back.push(batch);
-      this.mustLook = true;
-    } else {
-      const { topic, partition } = this;
-      this.poison(notAlone(topic, partition, `it does not end at ${batch.expected}`), batch);
+    if (writer.isExpectedToMiss || batch.isUncertain) {
+      if (!writer.isExpectedToMiss) this.mustLook = true;
+      this.flight.comesBack(batch);
+      return;
     }
+    const { topic, partition } = this;
+    this.flight.ended(batch);
+    this.poison(notAlone(topic, partition, `it does not end at ${batch.expected}`), batch);
   }
 
   private unknown(batch: Batch, error: MillraceError): void {
     if (this.writer !== undefined) {
       batch.isUncertain = true;
-      this.back.push(batch);
+      this.flight.comesBack(batch);
       return;
     }
-    // This one may have been accepted, and what was refused before it would stand behind it.
-    for (const each of this.back.splice(0)) this.rejected(each, each.error);
+    this.flight.ended(batch);
+    this.rejectOvertaken();
     this.rejected(batch, outcomeUnknown(this.topic, this.partition, error));
   }
 
   private refused(batch: Batch, error: MillraceError): void {
-    // A barrier that failed says nothing of what is in the log.
-    if (error.code === "STORAGE_FAILURE" || batch.isUncertain) this.writer?.forget();
-    this.rejected(batch, batch.isUncertain ? outcomeUnknown(this.topic, this.partition, error) : error);
+    this.flight.ended(batch);
+    if (batch.isUncertain) {
+      this.rejected(batch, outcomeUnknown(this.topic, this.partition, error));
+      this.giveUpDoubts(error);
+    } else {
+      this.rejected(batch, error);
+      if (error.code !== "STORAGE_FAILURE") return;
+      // A barrier that failed says nothing of what is in the log.
+      this.writer?.forget();
+      this.rejectOvertaken();
+    }
   }
 
-  private takeFromFlight(batch: Batch): void {
-    const at = this.flight.indexOf(batch);
-    if (at >= 0) this.flight.splice(at, 1);
+  /** What came back, and would stand behind something that was sent after it. */
+  private rejectOvertaken(): void {
+    for (const batch of this.flight.overtaken()) this.rejected(batch, batch.error);
   }
 
   /** When nothing is in flight any more, what came back waits again, in front. */
   private landed(): void {
-    if (this.flight.length === 0) {
-      this.writer?.landed();
-      const back = this.back.splice(0);
-      if (back.length > 0) {
-        this.queue.putBack(back);
-        this.isProbing = true;
-        if (this.fatal !== undefined) this.rejectWaiting(this.fatal);
-        else if (this.mustLook) this.ask();
-        // A link that was lost has pauses of its own.
-        else if (!back.every(({ isUncertain }) => isUncertain)) this.pause();
-      }
+    if (this.flight.isEmpty) this.writer?.landed();
+    const back = this.flight.landed();
+    if (back.length > 0) {
+      this.queue.putBack(back);
+      if (this.fatal !== undefined) this.rejectWaiting(this.fatal);
+      else if (this.mustLook) this.ask();
+      // A link that was lost has pauses of its own.
+      else if (!back.every(({ isUncertain }) => isUncertain)) this.pause();
       this.mustLook = false;
     }
     this.owner.wake(this);
@@ -306,21 +290,26 @@ export class Lane {
 
   /** Rejects what may not wait any longer. */
   expire(now: number): void {
-    for (let { first } = this.queue; first !== undefined && first.deadline <= now; first = this.queue.first) {
-      this.queue.shift();
-      this.expired(first);
-      if (!first.isUncertain) continue;
-      this.writer?.forget();
-      // Where those behind it should stand is not known any more.
-      while (this.queue.first?.isUncertain) this.expired(this.queue.shift() as Batch);
+    const { topic, partition, queue, settings } = this;
+    for (let { first } = queue; first !== undefined && first.deadline <= now; first = queue.first) {
+      const timeout = deliveryTimeout(`${topic}-${partition}`, settings.deliveryTimeoutMs, first.error);
+      if (first.isUncertain) this.giveUpDoubts(first.error ?? timeout);
+      else this.rejected(queue.shift() as Batch, timeout);
+    }
+  }
+
+  /** Of what is in doubt nobody will know: where those behind the first of them should stand is not known either. */
+  private giveUpDoubts(cause: MillraceError): void {
+    this.writer?.forget();
+    while (this.queue.first?.isUncertain) {
+      this.rejected(this.queue.shift() as Batch, outcomeUnknown(this.topic, this.partition, cause));
     }
   }
 
   /** Rejects everything that waits for its turn. */
   rejectWaiting(error: MillraceError): void {
-    for (const batch of this.queue.clear()) {
-      this.rejected(batch, batch.isUncertain ? outcomeUnknown(this.topic, this.partition, error) : error);
-    }
+    if (this.queue.first?.isUncertain) this.giveUpDoubts(error);
+    for (const batch of this.queue.clear()) this.rejected(batch, error);
   }
 
   /** Nothing more is written here, and what comes is rejected with this. */
@@ -349,13 +338,10 @@ export class Lane {
     batch.reject(error);
     this.settings.spares.giveBack(batch.reclaim());
   }
+}
 
-  private expired(batch: Batch): void {
-    const { topic, partition, settings } = this;
-    const isUnknown = batch.isUncertain && batch.error !== undefined;
-    const error = isUnknown
-      ? outcomeUnknown(topic, partition, batch.error as MillraceError)
-      : deliveryTimeout(`${topic}-${partition}`, settings.deliveryTimeoutMs, batch.error);
-    this.rejected(batch, error);
-  }
+/** Where there are other writers, a batch must stand somewhere only if its caller says so. */
+function demand(batch: Batch): "go" {
+  batch.expected = batch.demanded;
+  return "go";
 }
