@@ -23,8 +23,11 @@ constexpr std::size_t kVectorsMax = IOV_MAX;
 constexpr std::size_t kVectorsMax = 1024;
 #endif
 
-/** Zeros are written in pieces of this size: large enough to be rare calls, small enough for the read-only
- * segment. */
+/**
+ * Zeros are written in pieces of this size: large enough to be rare calls, small enough for the read-only
+ * segment. A piece becomes a folio of the cache, so they are aligned. Larger ones need runs of free memory
+ * that a virtual machine's host may have to bring first (docs/decisions.md).
+ */
 constexpr std::size_t kZeroPiece = 64 * 1024;
 const std::uint8_t kZeros[kZeroPiece] = {};
 
@@ -90,8 +93,9 @@ int WriteVectorsAt(int fd, iovec* parts, std::size_t count, off_t position) {
 }
 
 int WriteZeros(int fd, off_t from, off_t to) {
+  constexpr auto kPiece = static_cast<off_t>(kZeroPiece);
   while (from < to) {
-    const auto piece = static_cast<std::size_t>(std::min<off_t>(to - from, kZeroPiece));
+    const auto piece = static_cast<std::size_t>(std::min(to, from - from % kPiece + kPiece) - from);
     if (const int error = WriteAt(fd, kZeros, piece, from)) return error;
     from += static_cast<off_t>(piece);
   }

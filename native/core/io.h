@@ -16,7 +16,7 @@ ssize_t ReadAt(int fd, void* into, std::size_t bytes, off_t position);
 int WriteAt(int fd, const void* from, std::size_t bytes, off_t position);
 /** Writes all of `parts` (any number of them; they are changed on the way). 0, or the errno. */
 int WriteVectorsAt(int fd, iovec* parts, std::size_t count, off_t position);
-/** Zeros from `from` to `to`. 0, or the errno. */
+/** Zeros from `from` to `to`, in pieces that the cache keeps whole. 0, or the errno. */
 int WriteZeros(int fd, off_t from, off_t to);
 /** Cuts or extends. 0, or the errno. */
 int ResizeFile(int fd, off_t bytes);

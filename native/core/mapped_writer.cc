@@ -9,6 +9,7 @@
 
 #include "core/bytes.h"
 #include "core/io.h"
+#include "core/platform.h"
 
 namespace millrace {
 namespace {
@@ -91,6 +92,14 @@ void MappedWriter::PrepareAhead(std::uint32_t from, std::uint32_t to) {
 
 int MappedWriter::ReserveWithoutBlocks(std::uint32_t from, std::uint32_t to) {
   return WriteZeros(file()->fd(), from, to);
+}
+
+int MappedWriter::Fill(std::uint32_t from, std::uint32_t to) {
+  // By a write and not by faults alone: those bring in one page at a time, each by a read that finds nothing.
+  if (const int code = WriteZeros(file()->fd(), from, to)) return code;
+  const std::uint32_t first = from / Mapping::PageBytes() * Mapping::PageBytes();
+  (void)platform::PopulateForWriting(mapping_.base() + first, to - first);
+  return 0;
 }
 
 void MappedWriter::Release() {

@@ -16,6 +16,9 @@
 namespace millrace {
 namespace {
 
+/** A writer that has caught up waits for one such piece: a millisecond, ten where memory comes slowly. */
+constexpr std::uint32_t kFilledPieceBytes = 2 * 1024 * 1024;
+
 Fd OpenFile(const std::string& path, int flags) {
   for (;;) {
     const int fd = platform::Open(path.c_str(), flags | O_RDWR);
@@ -56,7 +59,7 @@ std::shared_ptr<SegmentWriter> SegmentWriter::Create(const SegmentWriterConfig& 
   if (!*error) *error = writer->Reserve(config.reserve);
   // Forced while nothing in it is dirty. Later, with pages populated ahead, the same call would write all of
   // those.
-  if (!*error) *error = writer->Force(0);
+  if (!*error && !config.force_later) *error = writer->Force(0);
   if (!*error) return writer;
   ::unlink(config.path.c_str());
   return nullptr;
@@ -100,6 +103,8 @@ std::shared_ptr<SegmentWriter> SegmentWriter::Open(const SegmentWriterConfig& co
 
 void SegmentWriter::Populate(std::uint32_t) {}
 
+int SegmentWriter::Fill(std::uint32_t, std::uint32_t) { return 0; }
+
 void SegmentWriter::NameChanged(const std::string& path) {
   std::lock_guard<std::mutex> lock(naming_);
   name_ = path;
@@ -116,10 +121,36 @@ void SegmentWriter::Break(int code) {
 }
 
 SysError SegmentWriter::Reserve(std::uint32_t up_to) {
+  waiting_.fetch_add(1, std::memory_order_relaxed);
   std::lock_guard<std::mutex> lock(reserving_);
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
   const std::uint32_t from = reserved_.load(std::memory_order_relaxed);
   const std::uint32_t to = std::min(up_to, capacity_);
   if (finished_ || to <= from) return {};
+  SysError error = ReserveBlocks(from, to);
+  if (!error) reserved_.store(to, std::memory_order_release);
+  return error;
+}
+
+SysError SegmentWriter::ReserveFilled(std::uint32_t up_to) {
+  const std::uint32_t end = std::min(up_to, capacity_);
+  do {
+    std::lock_guard<std::mutex> lock(reserving_);
+    const std::uint32_t from = reserved_.load(std::memory_order_relaxed);
+    if (finished_ || from >= end) return {};
+    // Blocks for all of it first: a call for each piece would wait for the journal each time.
+    if (blocks_ < end) {
+      if (SysError error = ReserveBlocks(from, end)) return error;
+      blocks_ = end;
+    }
+    const std::uint32_t to = std::min(end, from - from % kFilledPieceBytes + kFilledPieceBytes);
+    if (const int code = Fill(from, to)) return Failure(code, "pwrite");
+    reserved_.store(to, std::memory_order_release);
+  } while (waiting_.load(std::memory_order_relaxed) == 0);
+  return {};
+}
+
+SysError SegmentWriter::ReserveBlocks(std::uint32_t from, std::uint32_t to) {
   switch (platform::ReserveBlocks(file_->fd(), from, to)) {
     case platform::ReserveResult::kReserved:
       break;
@@ -129,7 +160,6 @@ SysError SegmentWriter::Reserve(std::uint32_t up_to) {
       if (const int code = ReserveWithoutBlocks(from, to)) return Failure(code, "pwrite");
       break;
   }
-  reserved_.store(to, std::memory_order_release);
   return {};
 }
 
@@ -153,7 +183,9 @@ SysError SegmentWriter::Force(std::uint32_t end) {
 }
 
 SysError SegmentWriter::Finish(bool force) {
+  waiting_.fetch_add(1, std::memory_order_relaxed);
   std::lock_guard<std::mutex> reserving(reserving_);
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
   std::lock_guard<std::mutex> forcing(forcing_);
   if (force) {
     if (const int code = broken()) return Failure(code, "barrier");

@@ -31,6 +31,8 @@ struct SegmentWriterConfig {
   std::uint32_t capacity = 0;
   std::uint32_t index_interval = 0;
   std::uint32_t reserve = 0;
+  /** Leaves forcing the creation to the first barrier: for who fills the segment fast and forces seldom. */
+  bool force_later = false;
   /** MAPPED: makes pages ready ahead. May be null. */
   std::shared_ptr<Populator> populator;
 };
@@ -51,8 +53,8 @@ struct WriteScratch {
 
 class SegmentWriter {
  public:
-  /** Creates the file, which must not exist, and forces it. Null and `error` on failure; then no file is left
-   * behind. */
+  /** Creates the file, which must not exist, and forces it unless that is left for later. Null and `error` on
+   * failure; then no file is left behind. */
   static std::shared_ptr<SegmentWriter> Create(const SegmentWriterConfig& config, SysError* error);
   /**
    * Opens an existing segment whose records end at `end`; what lies behind is cut off for good. On a full
@@ -101,6 +103,9 @@ class SegmentWriter {
 
   /** Reserves blocks up to `up_to`, clamped to the capacity. */
   SysError Reserve(std::uint32_t up_to);
+  /** The same, and brings the pages into the cache first, a piece at a time. Gives way to whoever waits to
+   * reserve or to finish: then less is reserved than was asked for. */
+  SysError ReserveFilled(std::uint32_t up_to);
   /** Forces all up to `end`. Barriers of one writer run one after the other. */
   SysError Force(std::uint32_t end);
   /** Cuts the file to its records and, with `force`, forces it. Nothing may be appended from before the call
@@ -116,6 +121,9 @@ class SegmentWriter {
   virtual SysError ForceRange(std::uint32_t from, std::uint32_t to) = 0;
   /** Makes [from, to) safe to write on a file system that cannot reserve blocks. 0, or the errno. */
   virtual int ReserveWithoutBlocks(std::uint32_t from, std::uint32_t to) = 0;
+  /** Makes pages of [from, to) quick to write. They have blocks, and nobody writes there yet. 0, or the
+   * errno. */
+  virtual int Fill(std::uint32_t from, std::uint32_t to);
   /** Lets go of everything but the file. */
   virtual void Release() = 0;
 
@@ -127,6 +135,7 @@ class SegmentWriter {
   std::uint32_t staged_end_;
 
  private:
+  SysError ReserveBlocks(std::uint32_t from, std::uint32_t to);
   static std::shared_ptr<SegmentWriter> Make(const SegmentWriterConfig& config, FilePtr file,
                                              std::uint32_t end);
 
@@ -142,11 +151,13 @@ class SegmentWriter {
   std::mutex naming_;
   std::string name_;  // Under `naming_`. Workers must not read the file's own, which the loop thread changes.
 
-  std::mutex reserving_;  // Taken before `forcing_`.
+  std::mutex reserving_;         // Taken before `forcing_`.
+  std::atomic<int> waiting_{0};  // How many want `reserving_` at once.
   std::mutex forcing_;
   bool resized_ = true;       // Under `forcing_`: the next barrier must cover metadata, too.
   std::uint32_t forced_ = 0;  // Under `forcing_`.
   bool finished_ = false;     // Under `reserving_`.
+  std::uint32_t blocks_ = 0;  // Under `reserving_`: what is being filled has blocks up to here.
 };
 
 }  // namespace millrace

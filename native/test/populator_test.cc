@@ -24,8 +24,9 @@ namespace {
 constexpr std::uint32_t kCapacity = 8 << 20;
 
 std::shared_ptr<SegmentWriter> Created(const std::string& path, const std::shared_ptr<Populator>& populator,
-                                       std::uint32_t reserve = kCapacity) {
-  SegmentWriterConfig config = Config(path, SegmentMode::kMapped, RecordFormatId::kCrc32c, kCapacity);
+                                       std::uint32_t reserve = kCapacity,
+                                       std::uint32_t capacity = kCapacity) {
+  SegmentWriterConfig config = Config(path, SegmentMode::kMapped, RecordFormatId::kCrc32c, capacity);
   config.populator = populator;
   config.reserve = reserve;
   SysError error;
@@ -118,6 +119,30 @@ TEST("appends, barriers, populating and preparing at once leave exactly the reco
   done = true;
   barriers.Join();
   EXPECT_EQ(writer->Finish(true).code, 0);
+  EXPECT_TRUE(ReadWhole(dir.At("a")) == expected);
+}
+
+TEST("appends behind which blocks are filled, and reservations in between, leave exactly the records") {
+  constexpr std::uint32_t kBytes = 64 << 20;
+  ScratchDir dir;
+  const auto writer = Created(dir.At("a"), std::make_shared<Populator>(), 1 << 20, kBytes);
+  std::atomic<bool> done{false};
+  Thread filling;
+  EXPECT_TRUE(filling.Start([&] {
+    while (!done.load()) EXPECT_EQ(writer->ReserveFilled(writer->end() + 200'000).code, 0);
+  }));
+  Memory expected;
+  for (std::uint32_t i = 0; expected.size() + 20'000 < kBytes; i++) {
+    const std::uint32_t bytes = 1 + i * 131 % 9000;
+    // It catches up with what was filled now and then, and goes on without.
+    if (writer->staged_end() + bytes + 8 > writer->reserved())
+      EXPECT_EQ(writer->Reserve(writer->staged_end() + 100'001).code, 0);
+    AppendRecord(writer.get(), bytes, &expected);
+    if (i % 2048 == 0) EXPECT_EQ(writer->Force(writer->end()).code, 0);
+  }
+  EXPECT_EQ(writer->Finish(true).code, 0);
+  done = true;
+  filling.Join();
   EXPECT_TRUE(ReadWhole(dir.At("a")) == expected);
 }
 

@@ -157,6 +157,44 @@ TEST("blocks are reserved as asked, up to the capacity") {
   });
 }
 
+TEST("blocks are reserved filled with zeros, around which what was written stays") {
+  OnEveryPath([](ScratchDir&, SegmentWriterConfig config, RecordFormatId format) {
+    config.reserve = 5000;
+    const Writer writer = Created(config);
+    EXPECT_EQ(Add(writer.get(), {4000}), 0);
+    EXPECT_EQ(writer->ReserveFilled(10).code, 0);
+    EXPECT_EQ(writer->reserved(), 5000u);
+    EXPECT_EQ(writer->ReserveFilled(0xFFFFFFFF).code, 0);
+    EXPECT_EQ(writer->reserved(), config.capacity);
+    Memory expected = Stored(format, {4000});
+    if (IsMapped(config)) expected.resize(config.capacity);
+    EXPECT_TRUE(ReadWhole(config.path) == expected);
+    EXPECT_EQ(Add(writer.get(), {5000}, 7), 0);
+    EXPECT_EQ(writer->Finish(true).code, 0);
+    expected = Stored(format, {4000});
+    Append(&expected, Stored(format, {5000}, 7));
+    EXPECT_TRUE(ReadWhole(config.path) == expected);
+    EXPECT_EQ(writer->ReserveFilled(config.capacity).code, 0);
+    EXPECT_TRUE(ReadWhole(config.path) == expected);
+  });
+}
+
+TEST("a creation that is forced later is covered by the first barrier, whatever was written, or by the end") {
+  OnEveryPath([](ScratchDir& dir, SegmentWriterConfig config, RecordFormatId) {
+    config.force_later = true;
+    const std::uint64_t before = BarrierCount();
+    const Writer writer = Created(config);
+    EXPECT_EQ(BarrierCount(), before);
+    EXPECT_EQ(writer->Force(0).code, 0);
+    EXPECT_EQ(BarrierCount(), before + 1);
+    EXPECT_EQ(writer->Force(0).code, 0);
+    EXPECT_EQ(BarrierCount(), before + 1);
+    config.path = dir.At("b.log");
+    EXPECT_EQ(Created(config)->Finish(true).code, 0);
+    EXPECT_EQ(BarrierCount(), before + 2);
+  });
+}
+
 TEST("a barrier covers what there was, counts once, and is not issued for nothing") {
   OnEveryPath([](ScratchDir&, const SegmentWriterConfig& config, RecordFormatId) {
     const Writer writer = Created(config);

@@ -80,6 +80,8 @@ bool ReadOptions(napi_env env, napi_value options, SegmentWriterConfig* config) 
       !ReadUint32(env, get("format"), "format", 0, kRecordFormats - 1, &format)) {
     return false;
   }
+  const napi_value later = get("forceLater");
+  if (!IsUndefined(env, later) && !ReadBool(env, later, "forceLater", &config->force_later)) return false;
   config->populator = EnvData::Get(env)->storage()->populator;
   config->mode = static_cast<SegmentMode>(mode);
   config->format = FindRecordFormat(format);
@@ -128,11 +130,13 @@ napi_value Reserve(napi_env env, napi_callback_info info) {
   const Args args(env, info);
   const WriterWrap* wrap = OpenWriter(args);
   std::uint32_t up_to;
+  bool filled = false;
   if (wrap == nullptr || !ReadUpTo(args, *wrap->core->writer, &up_to)) return nullptr;
+  if (!IsUndefined(env, args[1]) && !ReadBool(env, args[1], "filled", &filled)) return nullptr;
   EnvData* data = EnvData::Get(env);
   return RunAsyncNumber(data, data->maintenance(),
-                        [writer = wrap->core->writer, up_to](Outcome<double>& outcome) {
-                          outcome.error = writer->Reserve(up_to);
+                        [writer = wrap->core->writer, up_to, filled](Outcome<double>& outcome) {
+                          outcome.error = filled ? writer->ReserveFilled(up_to) : writer->Reserve(up_to);
                           outcome.value = writer->reserved();
                         });
 }

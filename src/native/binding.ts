@@ -133,6 +133,8 @@ export interface SegmentWriterOptions {
   readonly indexIntervalBytes: number;
   /** Blocks to reserve at once, in bytes from the start (at most `capacity`). */
   readonly reserve: number;
+  /** Leaves forcing the creation to the first barrier or the seal: for a segment that is filled fast. False when it is left out. */
+  readonly forceLater?: boolean;
 }
 
 /** The writing end of an active segment. All appends come from one thread; the barrier runs on another beside them. */
@@ -145,14 +147,18 @@ export interface NativeSegmentWriter {
   readonly end: number;
   /** Blocks are reserved up to here. An append beyond it is NO_ROOM. */
   readonly reserved: number;
-  /** Reserves blocks up to `upTo` (clamped to the capacity) on a maintenance thread; resolves to `reserved`. ENOSPC rejects. */
-  reserve(upTo: number): Promise<number>;
+  /**
+   * Reserves blocks up to `upTo` (clamped to the capacity) on a maintenance thread; resolves to `reserved`. ENOSPC rejects.
+   * With `filled` (false when it is left out) MAPPED fills them with zeros first, so that their pages are in the cache; that
+   * gives way to a reservation without, and to the end, and then less is reserved than was asked for.
+   */
+  reserve(upTo: number, filled?: boolean): Promise<number>;
   /** Asks the populating thread to fault pages in up to `upTo`; MAPPED only, a hint, returns at once. */
   populate(upTo: number): void;
   /**
    * Forces everything that was written when it was called; resolves to that end. Barriers of one writer run one after the
-   * other; with nothing new to force none is issued. Creating a segment forces it; the first barrier after opening one is an
-   * `fsync`, the others force what was written since the last. A failure breaks the writer: it is never tried again and
+   * other; with nothing new to force none is issued. Creating a segment forces it; the first barrier after opening one, or
+   * after a creation with `forceLater`, is an `fsync`, the others force what was written since the last. A failure breaks the writer: it is never tried again and
    * called good. After a few small ones in a row MAPPED has the blocks ahead written once, which halves the next ones.
    */
   barrier(): Promise<number>;

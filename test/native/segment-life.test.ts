@@ -131,6 +131,21 @@ describe.each(combinations)("$path $format", (combination) => {
     expect(writer.reserved).toBe(options.capacity);
   });
 
+  it("reserves blocks that are filled with zeros, also while somebody else reserves", async () => {
+    const options = optionsOf(combination, { capacity: 32 << 20, reserve: 8192, forceLater: true });
+    const writer = await created(options);
+    append(writer, payloads([1000]));
+    const [filled, reserved] = await Promise.all([writer.reserve(options.capacity, true), writer.reserve(1 << 20)]);
+    expect(filled).toBeGreaterThanOrEqual(Math.min(2 << 20, reserved));
+    while ((await writer.reserve(options.capacity, true)) < options.capacity);
+    append(writer, payloads([2000], 9));
+    expect(await writer.barrier()).toBe(3000 + 2 * header);
+    expect(await writer.seal()).toBe(3000 + 2 * header);
+    expect(contents(options.path)).toEqual(
+      storedRecords(combination.format, [...payloads([1000]), ...payloads([2000], 9)]),
+    );
+  });
+
   it("refuses everything once it is sealed or closed, apart from another close", async () => {
     for (const end of ["seal", "close"] as const) {
       const writer = await created(optionsOf(combination));

@@ -16,6 +16,7 @@ const styles = [
   { bytes: () => 60, ahead: 0 },
   { bytes: () => 3000, ahead: 0 },
   { bytes: (random) => (random() < 0.1 ? 200_000 : 500), ahead: 2 << 20 },
+  { bytes: (random) => (random() < 0.1 ? 200_000 : 500), filled: 1 << 20 },
 ];
 
 let state = Number(seed);
@@ -51,14 +52,18 @@ async function partition(mode, format) {
   for (let number = 0; ; number++) {
     const name = `${mode}-${format}-${number}`;
     const path = join(dir, `${name}.tmp`);
-    const options = { path, mode, format, capacity: CAPACITY, indexIntervalBytes: 4096, reserve: CAPACITY };
+    const style = styles[Math.floor(random() * styles.length)];
+    // One that is filled in front of its end is forced by its first barrier, not when it is made.
+    const made = style.filled ? { reserve: 0, forceLater: true } : { reserve: CAPACITY };
+    const options = { path, mode, format, capacity: CAPACITY, indexIntervalBytes: 4096, ...made };
     const writer = await native.createSegmentWriter(options);
     await writer.rename(join(dir, name));
     await native.syncDirectory(dir);
-    const style = styles[Math.floor(random() * styles.length)];
     for (let full = false; !full && random() > 0.01; ) {
       for (let batch = 0; batch < 1 + random() * 3 && !full; batch++) {
         const { bytes, records } = region(style);
+        const fits = () => writer.reserved - writer.end >= bytes.length + 4 * records;
+        while (!fits() && writer.reserved < CAPACITY) await writer.reserve(writer.end + style.filled, true);
         table.set([writer.id, 0, 0, bytes.length, records]);
         native.append(table, 1, [bytes], index);
         full = table[5] !== 0;
