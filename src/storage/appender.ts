@@ -8,6 +8,7 @@ import { invariant } from "../model/invariant.js";
 import { AppendStatus, type NativeSegmentWriter } from "../native/binding.js";
 import type { AppendTurn } from "./append-turn.js";
 import { roomFailure } from "./damage.js";
+import { FillAhead, type FillWish } from "./fill-ahead.js";
 import type { Forcer } from "./forcer.js";
 import type { Keeper } from "./keeper.js";
 import { Lane } from "./lane.js";
@@ -21,6 +22,9 @@ import { openForWriting, startNext } from "./segment-opening.js";
 import { writeSpanning } from "./spanning.js";
 import { takeRoom, takeWantedOrNeeded } from "./take-room.js";
 
+/** Reserved without filling it, for a fast writer that has come up with what was filled: as much as is filled meanwhile. */
+const CAUGHT_UP_BYTES = 4 * 1024 * 1024;
+
 export class Appender {
   readonly #state: PartitionState;
   readonly #forcer: Forcer;
@@ -28,6 +32,7 @@ export class Appender {
   readonly #lane = new Lane();
   readonly #next: NextSegments;
   readonly #populate: PopulateAhead;
+  readonly #fill: FillAhead;
   readonly #extraBytes: number;
   readonly #capacity: number;
 
@@ -56,6 +61,12 @@ export class Appender {
     this.#keeper = keeper;
     this.#next = new NextSegments(state);
     this.#populate = new PopulateAhead(state);
+    this.#fill = new FillAhead(
+      state,
+      () => this.#fillWish(),
+      (writer) => this.#filled(writer),
+      (cause) => this.#waitForRoom(cause),
+    );
     this.#extraBytes = state.format.extraBytes;
     this.#capacity = state.options.segmentBytes;
     this.#segment = state.list.active;
@@ -169,6 +180,7 @@ export class Appender {
     this.#needsUpkeep = false;
     this.#populate.tick(this.#rolledBytes + this.#end);
     if (this.#writer !== undefined) this.#populate.ask(this.#writer, this.#end, this.#reserved);
+    this.#fill.start();
     this.#setTrigger();
     if (!this.#isOld() && !this.#reserveDue() && !this.#prepareDue()) return;
     await this.#lane.run(async () => {
@@ -177,15 +189,13 @@ export class Appender {
         if (this.#isOld()) await this.#rollOld();
         if (this.#reserveDue()) await this.#reserve(0);
         if (this.#prepareDue()) {
-          const { writer } = await this.#next.prepare(this.#firstWindow());
-          if (this.#populate.window > 0) writer.populate(Math.min(this.#populate.window, writer.reserved));
+          await this.#next.prepare(this.#fast ? 0 : this.#firstWindow(), this.#fast);
+          this.#fill.start();
         }
         this.#prepareFailed = false;
         this.#setTrigger();
       } catch (cause) {
-        // Whoever needs the room tries again, and hears about it. Until then only the tick does.
-        this.#upkeepAt = Number.POSITIVE_INFINITY;
-        this.#tellPrepareFailed(cause);
+        this.#waitForRoom(cause);
       }
     });
   }
@@ -196,12 +206,14 @@ export class Appender {
       this.#reserved = this.#end;
       this.#writer = undefined;
       this.#populate.close();
+      await this.#fill.idle();
       await this.#next.discard();
     });
   }
 
-  idle(): Promise<void> {
-    return this.#lane.idle();
+  async idle(): Promise<void> {
+    await this.#lane.idle();
+    await this.#fill.idle();
   }
 
   /** Takes in a row that was written: its index entries, then the segment's end. The log's end is the caller's, last. */
@@ -241,7 +253,7 @@ export class Appender {
     const from = this.#segment.path;
     this.#changing = true;
     try {
-      const [next] = await this.#next.take([stored], this.#firstWindow());
+      const [next] = await this.#next.take([stored], this.#firstWindow(), this.#fast);
       await startNext(state, next, state.logEndOffset, this.#next);
       this.#goOnIn(state.logEndOffset, next);
     } finally {
@@ -270,7 +282,7 @@ export class Appender {
     if (old.writer !== undefined) this.#forcer.retire(old);
     else if (!old.indexed) this.#keeper.sealed(old);
     this.#rolledBytes += old.bytes;
-    this.#populate.begin();
+    this.#populate.begin(this.#fast ? next.writer.reserved : 0);
     this.#install(segment, OffsetIndex.empty(), next.writer);
   }
 
@@ -292,7 +304,9 @@ export class Appender {
   async #reserve(needed: number): Promise<void> {
     const writer = this.#writer;
     invariant(writer !== undefined, "blocks are reserved in a segment that is open for writing");
-    const wanted = reserveTarget(this.#end, needed, this.#capacity);
+    const wanted = this.#fast
+      ? Math.min(this.#capacity, this.#end + needed + CAUGHT_UP_BYTES)
+      : reserveTarget(this.#end, needed, this.#capacity);
     this.#reserved = await takeWantedOrNeeded(wanted, this.#end + needed, async (upTo) =>
       upTo <= this.#reserved
         ? this.#reserved
@@ -302,7 +316,39 @@ export class Appender {
 
   /** What a new segment has reserved at first: who filled the last one fast will fill this one fast, too. */
   #firstWindow(): number {
-    return reserveTarget(0, Math.min(this.#populate.window, this.#capacity), this.#capacity);
+    return Math.min(this.#capacity, this.#fast ? CAUGHT_UP_BYTES : reserveTarget(0, 0, this.#capacity));
+  }
+
+  /** Filled fast and forced seldom. */
+  get #fast(): boolean {
+    return this.#populate.window > 0;
+  }
+
+  #fillWish(): FillWish | undefined {
+    const writer = this.#writer;
+    const { window } = this.#populate;
+    if (window === 0 || writer === undefined || this.#changing) return undefined;
+    if (this.#state.poisoned !== undefined || this.#state.closed) return undefined;
+    const upTo = this.#end + window;
+    if (this.#reserved < this.#capacity) {
+      return upTo - this.#reserved >= window / 4 ? { writer, upTo: Math.min(upTo, this.#capacity) } : undefined;
+    }
+    const next = this.#next.prepared?.writer;
+    const further = Math.min(upTo - this.#capacity, this.#capacity);
+    return next !== undefined && further - next.reserved >= window / 4 ? { writer: next, upTo: further } : undefined;
+  }
+
+  #filled(writer: NativeSegmentWriter): void {
+    this.#prepareFailed = false;
+    if (writer !== this.#writer) return;
+    this.#reserved = Math.max(this.#reserved, writer.reserved);
+    this.#populate.made(this.#reserved);
+  }
+
+  /** Whoever needs the room tries again, and hears about it. Until then only the tick does. */
+  #waitForRoom(cause: unknown): void {
+    this.#upkeepAt = Number.POSITIVE_INFINITY;
+    this.#tellPrepareFailed(cause);
   }
 
   #isOld(): boolean {
@@ -313,19 +359,21 @@ export class Appender {
   }
 
   #reserveDue(): boolean {
-    if (this.#writer === undefined || this.#reserved >= this.#capacity) return false;
+    if (this.#writer === undefined || this.#reserved >= this.#capacity || this.#fast) return false;
     return this.#reserved - this.#end <= (reserveTarget(this.#end, 0, this.#capacity) - this.#end) / 2;
   }
 
   #prepareDue(): boolean {
     if (this.#writer === undefined || this.#next.prepared !== undefined) return false;
-    return this.#end >= prepareTrigger(this.#capacity);
+    return this.#end >= prepareTrigger(this.#capacity, this.#fast);
   }
 
   #setTrigger(): void {
     let at = this.#populate.trigger(this.#end);
-    if (this.#reserved < this.#capacity) at = Math.min(at, reserveTrigger(this.#end, this.#reserved, this.#capacity));
-    if (this.#next.prepared === undefined) at = Math.min(at, Math.max(this.#end, prepareTrigger(this.#capacity)));
+    if (this.#reserved < this.#capacity && !this.#fast)
+      at = Math.min(at, reserveTrigger(this.#end, this.#reserved, this.#capacity));
+    if (this.#next.prepared === undefined)
+      at = Math.min(at, Math.max(this.#end, prepareTrigger(this.#capacity, this.#fast)));
     this.#upkeepAt = at;
   }
 

@@ -28,18 +28,18 @@ export class NextSegments {
   }
 
   /** Has one ready. Rejects LOG_FULL or STORAGE_FAILURE. */
-  async prepare(wanted: number): Promise<NextSegment> {
-    this.#prepared ??= await this.#create(0, wanted);
+  async prepare(wanted: number, forceLater = false): Promise<NextSegment> {
+    this.#prepared ??= await this.#create(0, wanted, forceLater);
     return this.#prepared;
   }
 
   /** One segment for each of `needs`, in order, with at least that much reserved. All or none; rejects as `prepare` does. */
-  async take(needs: readonly number[], window = 0): Promise<NextSegment[]> {
+  async take(needs: readonly number[], window = 0, forceLater = false): Promise<NextSegment[]> {
     const taken: NextSegment[] = [];
     try {
       for (const [number, needed] of needs.entries()) {
         const make = (bytes: number): Promise<NextSegment> =>
-          number === 0 ? this.prepare(bytes) : this.#create(number, bytes);
+          number === 0 ? this.prepare(bytes, forceLater) : this.#create(number, bytes);
         const next = await takeWantedOrNeeded(Math.max(needed, window), needed, make);
         taken.push(next);
         const missing = needed - next.writer.reserved;
@@ -64,7 +64,7 @@ export class NextSegments {
     await native.unlinkFile(next.path).catch(() => undefined);
   }
 
-  async #create(number: number, reserve: number): Promise<NextSegment> {
+  async #create(number: number, reserve: number, forceLater = false): Promise<NextSegment> {
     const { dir, format, options } = this.#state;
     const path = join(dir, nextName(number));
     const create = () =>
@@ -75,6 +75,7 @@ export class NextSegments {
         capacity: options.segmentBytes,
         indexIntervalBytes: options.indexIntervalBytes,
         reserve,
+        forceLater,
       });
     const writer = await takeRoom(this.#state, reserve, async () => {
       try {

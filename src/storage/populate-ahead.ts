@@ -46,9 +46,14 @@ export class PopulateAhead {
     this.#tickBytes = writtenBytes;
   }
 
-  /** A new segment is written from its start. */
-  begin(): void {
-    this.#askedUpTo = 0;
+  /** A new segment is written from its start, and has its pages up to `made`. */
+  begin(made: number): void {
+    this.#askedUpTo = made;
+  }
+
+  /** Others have made the pages up to here. */
+  made(upTo: number): void {
+    this.#askedUpTo = Math.max(this.#askedUpTo, upTo);
   }
 
   /** Asks for the window ahead of `end`; only what has blocks may be touched. */

@@ -17,5 +17,6 @@ export function reserveTrigger(end: number, reserved: number, capacity: number):
   return end + Math.floor((reserved - end) / 2);
 }
 
-/** The end at which the next segment is prepared. */
-export const prepareTrigger = (capacity: number): number => Math.floor((capacity / 4) * 3);
+/** The end at which the next segment is prepared: early when the last quarter would be written before it is there. */
+export const prepareTrigger = (capacity: number, fast: boolean): number =>
+  fast ? Math.floor(capacity / 16) : Math.floor((capacity / 4) * 3);
