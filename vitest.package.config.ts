@@ -10,7 +10,8 @@ export default defineConfig({
     globalSetup: ["test/package/support/make-package.ts"],
     pool: "forks",
     fileParallelism: false,
-    testTimeout: 120_000,
+    // Two of them compile the addon, which takes minutes on a machine that has much else to do.
+    testTimeout: 400_000,
     hookTimeout: 120_000,
   },
 });

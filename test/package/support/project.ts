@@ -45,7 +45,7 @@ export class Project {
   /** Runs a program of Node in the project's directory. */
   run(args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Ended> {
     return new Promise((resolve) => {
-      const options = { cwd: this.dir, env: { ...this.env, ...more }, timeout: 100_000 };
+      const options = { cwd: this.dir, env: { ...this.env, ...more }, timeout: 300_000 };
       execFile(this.node, args, options, (error, stdout, stderr) => {
         const code = error === null ? 0 : typeof error.code === "number" ? error.code : 1;
         resolve({ code, stdout, stderr });
