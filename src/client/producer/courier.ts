@@ -51,6 +51,11 @@ export class Courier {
     return this.uplink.link;
   }
 
+  /** Why there is no link. */
+  get trouble(): MillraceError | undefined {
+    return this.uplink.trouble;
+  }
+
   want(): void {
     this.uplink.want();
   }

@@ -230,8 +230,9 @@ export class Dispatch {
     this.cancelLook = time.after(everyMs, () => {
       this.cancelLook = undefined;
       const now = time.monotonicNow();
-      for (const route of this.routes.values()) route.expire(now, deliveryTimeoutMs);
-      for (const lane of this.lanes()) lane.expire(now);
+      const { trouble } = this.courier;
+      for (const route of this.routes.values()) route.expire(now, deliveryTimeoutMs, trouble);
+      for (const lane of this.lanes()) lane.expire(now, trouble);
       if (this.isWaiting) this.look();
     });
   }

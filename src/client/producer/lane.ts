@@ -3,25 +3,19 @@
 
 import { MillraceError } from "../../model/errors.js";
 import type { PartitionId } from "../../model/ids.js";
-import { Accumulator, type AccumulatorOptions } from "../accumulator.js";
 import type { Backoff } from "../backoff.js";
-import { type RecordRegion, RegionBuilder } from "../record-region.js";
-import { Batch } from "./batch.js";
+import type { RecordRegion } from "../record-region.js";
+import type { Batch } from "./batch.js";
 import { BatchQueue } from "./batch-queue.js";
 import type { Abortable } from "./callers.js";
 import { Flight } from "./flight.js";
+import { Gathering, type GatheringSettings } from "./gathering.js";
 import { deliveryTimeout, notAlone, outcomeOf, outcomeUnknown } from "./outcome.js";
 import type { SentRecord } from "./producer-options.js";
 import type { LogEnds, SoleWriter } from "./sole-writer.js";
-import type { SpareRegions } from "./spare-regions.js";
 
-export interface LaneSettings {
-  readonly accumulator: AccumulatorOptions;
-  readonly batchRecords: number;
+export interface LaneSettings extends GatheringSettings {
   readonly requestsInFlight: number;
-  readonly deliveryTimeoutMs: number;
-  readonly spares: SpareRegions;
-  now(): number;
 }
 
 export interface LaneOwner {
@@ -37,12 +31,8 @@ export interface LaneOwner {
   left(cost: number, callers: number): void;
 }
 
-/** What an accumulator holds while nothing is gathered: no memory. */
-const NOTHING = new RegionBuilder(0);
-
 export class Lane {
-  private readonly accumulator: Accumulator;
-  private gathered: Batch;
+  private readonly gathering: Gathering;
   private readonly queue = new BatchQueue();
   private readonly flight: Flight;
   private cancelPause: (() => void) | undefined;
@@ -60,9 +50,7 @@ export class Lane {
     /** Only where this producer is the only writer. */
     private readonly writer: SoleWriter | undefined,
   ) {
-    this.accumulator = new Accumulator(settings.accumulator, () => this.gatheredIs());
-    this.accumulator.region = NOTHING;
-    this.gathered = new Batch(topic, partition);
+    this.gathering = new Gathering(topic, partition, settings, (batch) => this.gathered(batch));
     this.flight = new Flight(settings.requestsInFlight);
   }
 
@@ -73,40 +61,32 @@ export class Lane {
 
   /** Closes the batch when a record of so many bytes does not fit beside what is there. Comes before {@link append}. */
   makeRoom(payloadBytes: number): void {
-    this.accumulator.makeRoom(payloadBytes);
+    this.gathering.makeRoom(payloadBytes);
   }
 
   append(source: Uint8Array, length: number, abortable?: Abortable): Promise<SentRecord> {
-    const { accumulator, settings } = this;
-    if (accumulator.region.records === 0) accumulator.region = settings.spares.take();
-    const sent = this.gathered.add(abortable);
-    accumulator.append(source, 0, length);
-    if (accumulator.region.records >= settings.batchRecords) accumulator.close();
-    return sent;
+    return this.gathering.append(source, length, abortable);
   }
 
   /** A batch that a call brought. What was gathered before goes before it. */
   push(batch: Batch): void {
-    this.accumulator.close();
+    this.gathering.close();
     this.enqueue(batch);
   }
 
   /** Closes what is being gathered. */
   close(): void {
-    this.accumulator.close();
+    this.gathering.close();
   }
 
-  private gatheredIs(): void {
-    const { accumulator, settings, gathered } = this;
-    gathered.close(accumulator.region, settings.now() + settings.deliveryTimeoutMs);
-    accumulator.region = NOTHING;
-    this.gathered = new Batch(this.topic, this.partition);
-    this.owner.closed(this);
+  private gathered(batch: Batch): void {
     const { last } = this.queue;
-    if (last?.mayTake(gathered, settings.accumulator.batchBytes, settings.batchRecords)) {
-      last.take(gathered);
-      settings.spares.giveBack(gathered.reclaim());
-    } else this.enqueue(gathered);
+    const { accumulator, batchRecords, spares } = this.settings;
+    this.owner.closed(this);
+    if (last?.mayTake(batch, accumulator.batchBytes, batchRecords)) {
+      last.take(batch);
+      spares.giveBack(batch.reclaim());
+    } else this.enqueue(batch);
   }
 
   private enqueue(batch: Batch): void {
@@ -288,11 +268,11 @@ export class Lane {
     // If the log goes on all the same, the next request finds out that this producer is not alone.
   }
 
-  /** Rejects what may not wait any longer. */
-  expire(now: number): void {
+  /** Rejects what may not wait any longer; `trouble`: why there is no link. */
+  expire(now: number, trouble: MillraceError | undefined): void {
     const { topic, partition, queue, settings } = this;
     for (let { first } = queue; first !== undefined && first.deadline <= now; first = queue.first) {
-      const timeout = deliveryTimeout(`${topic}-${partition}`, settings.deliveryTimeoutMs, first.error);
+      const timeout = deliveryTimeout(`${topic}-${partition}`, settings.deliveryTimeoutMs, first.error ?? trouble);
       if (first.isUncertain) this.giveUpDoubts(first.error ?? timeout);
       else this.rejected(queue.shift() as Batch, timeout);
     }
@@ -317,7 +297,7 @@ export class Lane {
     this.fatal ??= error;
     if (first !== undefined) this.rejected(first, error);
     this.cancelPause?.();
-    this.accumulator.close();
+    this.gathering.close();
     this.rejectWaiting(error);
   }
 

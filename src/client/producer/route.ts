@@ -125,10 +125,10 @@ export class Route {
     );
   }
 
-  expire(now: number, timeoutMs: number): void {
+  expire(now: number, timeoutMs: number, trouble: MillraceError | undefined): void {
     while (this.waiting.length > 0 && this.waiting[0].deadline <= now) {
       const [call] = this.waiting.splice(0, 1);
-      this.reject(call, deliveryTimeout(this.topic, timeoutMs, undefined));
+      this.reject(call, deliveryTimeout(this.topic, timeoutMs, trouble));
     }
     this.tellKnown();
   }

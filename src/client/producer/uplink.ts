@@ -22,7 +22,8 @@ export class Uplink {
   private readonly backoff: Backoff;
   private isConnecting = false;
   private cancelRetry: (() => void) | undefined;
-  private hasFailed = false;
+  /** Why there is no link. */
+  trouble: MillraceError | undefined;
   private isClosed = false;
 
   constructor(
@@ -92,14 +93,15 @@ export class Uplink {
     this.link = link;
     // Not `await`: what was in flight is rejected just before this, and nothing may be sent in between.
     void link.closed.then((error) => this.lost(link, error ?? closedProducer()));
-    if (this.hasFailed) this.settings.onRecovered?.();
-    this.hasFailed = false;
+    const wasInTrouble = this.trouble !== undefined;
+    this.trouble = undefined;
+    if (wasInTrouble) this.settings.onRecovered?.();
     this.owner.up(link);
   }
 
   private failed(error: MillraceError): void {
     if (this.isClosed) return;
-    this.hasFailed = true;
+    this.trouble = error;
     const retryMs = this.backoff.next();
     this.cancelRetry = this.settings.time.after(retryMs, () => {
       this.cancelRetry = undefined;

@@ -92,9 +92,12 @@ describe("a producer whose connection dies", () => {
 
   it("rejects what nobody could be found for within its delivery time, also when it is closed", async () => {
     const producer = new Producer(backendOf({ address: await deadAddress() }), { lingerMs: 0, deliveryTimeoutMs: 200 });
-    const codes = [producer.send("orders", "x"), producer.batch("orders", ["y"], { partition: 0 })].map(codeOf);
+    const sends: Promise<unknown>[] = [producer.send("orders", "x"), producer.batch("orders", ["y"], { partition: 0 })];
+    const errors = sends.map((each) => each.catch((error: unknown) => error));
     await producer.close();
-    expect(await Promise.all(codes)).toEqual(["DELIVERY_TIMEOUT", "DELIVERY_TIMEOUT"]);
+    for (const error of await Promise.all(errors)) {
+      expect(error).toMatchObject({ code: "DELIVERY_TIMEOUT", cause: { code: "CONNECTION_FAILED" } });
+    }
   });
 
   it("gives a connection up that does not answer in time, and what was in flight on it is unknown", async () => {
