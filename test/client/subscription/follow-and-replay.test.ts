@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { brokerBackend, Client } from "../../../src/client/client.js";
 import type { FollowOptions } from "../../../src/client/subscription/options.js";
 import { ascii } from "../../support/bytes.js";
 import { FakeBroker, fetchAnswerTo } from "../../support/fake-broker.js";
@@ -108,9 +109,9 @@ describe("a subscription", () => {
     broker.intercept = ({ fetch, socket }) => {
       if (fetch === undefined) return false;
       // What comes after the end is damaged: a replay never gets there.
-      const stored = storedRecords("crc32c", [...broker.log("orders", 0), ascii("behind")]);
+      const stored = storedRecords("crc32c", [...broker.log("orders", 0), ascii("behind"), ascii("damaged")]);
       stored[stored.length - 1] ^= 1;
-      return socket.write(fetchAnswerTo(fetch, 11, stored));
+      return socket.write(fetchAnswerTo(fetch, 12, stored));
     };
     expect(await readAll(client.replay("orders"))).toEqual(numbered("orders-0", 0, 10));
   });
@@ -283,6 +284,55 @@ describe("a subscription", () => {
       await expect.poll(() => broker.sockets.size).toBe(0);
       broker.requests.length = 0;
     }
+  });
+
+  it("P08 asks for the next answer before it gives one, so that the broker works while it is handled", async () => {
+    const { broker } = await clientOf();
+    fill(broker, "orders", 0, 30);
+    const events: string[] = [];
+    const inner = brokerBackend({ broker: broker.address });
+    const backend = {
+      address: inner.address,
+      connect: async () => {
+        const link = await inner.connect();
+        const told = (name: "fetchMany" | "flushed") => {
+          const call = link[name].bind(link) as (...args: unknown[]) => unknown;
+          Object.assign(link, { [name]: (...args: unknown[]) => [events.push(name), call(...args)][1] });
+        };
+        told("fetchMany");
+        told("flushed");
+        return link;
+      },
+    };
+    await using client = new Client(backend);
+    for await (const { baseOffset } of client.follow("orders", { maxBytes: 90, answerBytes: 90 })) {
+      events.push(`${baseOffset}`);
+      if (baseOffset === 10) break;
+    }
+    const asked = ["fetchMany", "flushed"];
+    expect(events).toEqual([...asked, ...asked, "0", ...asked, "10"]);
+  });
+
+  it("ends by its signal while a connection is being made, and lets that one go when it comes", async () => {
+    const { broker } = await clientOf();
+    const inner = brokerBackend({ broker: broker.address });
+    let connects = 0;
+    let late: (() => void) | undefined;
+    const connect = async () => {
+      if (connects++ === 1) await new Promise<void>((resolve) => (late = resolve));
+      return inner.connect();
+    };
+    await using client = new Client({ address: inner.address, connect });
+    const stop = new AbortController();
+    const reading = readAll(client.follow("orders", { signal: stop.signal }));
+    await expect.poll(() => broker.fetches.length).toBe(1);
+    broker.cut();
+    await expect.poll(() => connects).toBe(2);
+    stop.abort(new Error("enough"));
+    await expect(reading).rejects.toThrow("enough");
+    late?.();
+    await expect.poll(() => broker.connections).toBe(2);
+    await expect.poll(() => broker.sockets.size).toBe(0);
   });
 
   it("starts anew each time it is iterated", async () => {
