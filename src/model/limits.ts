@@ -220,7 +220,7 @@ export const CHECKPOINT_INTERVAL_MS = 1_000;
 /** Epochs that a partition remembers: what fits one slot of the checkpoint. Older ones are merged, never forgotten. */
 export const EPOCHS_MAX = 300;
 
-/** What `millrace produce` has on its way: enough for a barrier of tens of milliseconds at gigabytes per second, and no more. */
+/** What `millrace produce`, or a producer, has on its way: enough for a barrier of tens of milliseconds at gigabytes per second, and no more. */
 export const PRODUCE_IN_FLIGHT_BYTES = 16 * 1024 * 1024;
 /** The same in batches, and so in requests: half of the 1024 that a broker takes from one connection before it stops reading it. */
 export const PRODUCE_IN_FLIGHT_BATCHES = 512;
@@ -287,8 +287,8 @@ export const CHECKPOINT_EVERY_MS = 100;
 /** A directory of an ephemeral broker that nobody has locked is left alone for so long: its broker is about to. */
 export const EPHEMERAL_UNLOCKED_MS = 60_000;
 
-/** How long a producer's first record of a batch waits for others, unless told otherwise. */
-export const PRODUCER_LINGER_MS = 5;
+/** How long a producer's first record of a batch waits for others, unless told otherwise: what comes while requests are in flight is gathered anyhow. */
+export const PRODUCER_LINGER_MS = 0;
 /** A producer's batch, unless told otherwise: see docs/decisions.md for what smaller and larger ones cost. */
 export const PRODUCER_BATCH_BYTES = 256 * 1024;
 /** Records of a batch, unless told otherwise: settling them holds the event loop for some milliseconds. */

@@ -18,7 +18,11 @@ export interface ProducerOptions {
    * rejects with OFFSET_MISMATCH. Needs a broker that knows PRODUCE v2. Default false.
    */
   readonly exclusive?: boolean;
-  /** How long the first record of a batch waits for others, in milliseconds. Default 5. 0: for those of the same turn of the event loop. */
+  /**
+   * How long the first record of a batch waits for others, in milliseconds. Default 0: for those of the same turn of the event
+   * loop. What comes while as many requests as may be are in flight goes together with the next one in any case, so more than that makes
+   * requests fewer only where records come slowly, one by one.
+   */
   readonly lingerMs?: number;
   /** A batch leaves before it is larger than this, in bytes; one record may be larger. Default 256 KiB, and never more than the broker takes. */
   readonly batchBytes?: number;
