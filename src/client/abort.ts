@@ -3,7 +3,10 @@
 /** As `work`, or rejects with the signal's reason as soon as it is aborted. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
-  signal.throwIfAborted();
+  if (signal.aborted) {
+    work.catch(() => undefined);
+    throw signal.reason;
+  }
   let stop: (() => void) | undefined;
   const aborted = new Promise<never>((_, reject) => {
     stop = () => reject(signal.reason);

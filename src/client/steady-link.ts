@@ -33,6 +33,8 @@ export interface SteadyLinkOptions {
 
 export class SteadyLink implements LinkUser {
   private link: Promise<Link> | undefined;
+  /** The same when it has been made. */
+  private made: Link | undefined;
   /** Ends the pauses between tries. */
   private readonly closing = new AbortController();
 
@@ -52,7 +54,7 @@ export class SteadyLink implements LinkUser {
       try {
         signal?.throwIfAborted();
         link = this.connected();
-        return await ask(await unlessAborted(link, signal));
+        return await ask(await unlessAborted(unlessAborted(link, signal), this.closing.signal));
       } catch (error) {
         if (signal?.aborted) throw signal.reason;
         if (this.closing.signal.aborted) throw this.closed();
@@ -72,22 +74,18 @@ export class SteadyLink implements LinkUser {
     await this.connected();
   }
 
-  /** Takes no more requests, and waits for those that are open; pauses end at once. */
+  /** Takes no more requests, and waits for those that are open; pauses, and a link that is just being made, end at once. */
   async close(): Promise<void> {
-    this.closing.abort();
-    await this.link?.then(
-      (link) => link.close(),
-      () => undefined,
-    );
+    const { made } = this;
+    this.closing.abort(this.closed());
+    if (made !== undefined) await made.close();
+    else this.drop(this.link);
   }
 
   /** What is open is rejected with CLOSED. */
   destroy(): void {
-    this.closing.abort();
-    void this.link?.then(
-      (link) => link.destroy(),
-      () => undefined,
-    );
+    this.closing.abort(this.closed());
+    this.drop(this.link);
   }
 
   private connected(): Promise<Link> {
@@ -95,8 +93,13 @@ export class SteadyLink implements LinkUser {
     if (this.link === undefined) {
       const link = this.options.connect();
       this.link = link;
-      // What could not be made is not kept.
-      link.catch(() => this.drop(link));
+      link.then(
+        (made) => {
+          if (this.link === link) this.made = made;
+        },
+        // What could not be made is not kept.
+        () => this.drop(link),
+      );
     }
     return this.link;
   }
@@ -105,6 +108,7 @@ export class SteadyLink implements LinkUser {
   private drop(link: Promise<Link> | undefined): void {
     if (link === undefined || this.link !== link) return;
     this.link = undefined;
+    this.made = undefined;
     void link.then(
       (lost) => lost.destroy(),
       () => undefined,

@@ -134,6 +134,23 @@ describe("a client", () => {
     await closed;
   });
 
+  it("closes at once while a connection is being made, and lets that one go when it comes", async () => {
+    const broker = await FakeBroker.start();
+    const inner = brokerBackend({ broker: broker.address });
+    let arrive: (() => void) | undefined;
+    const connect = async () => {
+      await new Promise<void>((resolve) => (arrive = resolve));
+      return inner.connect();
+    };
+    const client = new Client({ address: inner.address, connect });
+    const asked = client.topics();
+    await client.close();
+    await expect(asked).rejects.toThrow(code("CLOSED"));
+    arrive?.();
+    await expect.poll(() => broker.connections).toBe(1);
+    await expect.poll(() => broker.sockets.size).toBe(0);
+  });
+
   it("stands on any backend, and closes it last", async () => {
     const broker = await FakeBroker.start();
     const events: string[] = [];
