@@ -85,7 +85,8 @@ export class RegionBuilder implements RecordRegion {
     if (size <= LOOP_BYTES_MAX) {
       for (let at = from; at < end; at++) buffer[to++] = source[at];
     } else {
-      buffer.set(source.subarray(from, end), to);
+      // A view costs as much as copying a hundred bytes.
+      buffer.set(size === source.length ? source : source.subarray(from, end), to);
       to += size;
     }
     this.end = to;
