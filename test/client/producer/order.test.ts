@@ -120,6 +120,17 @@ describe("the order inside a partition", () => {
     expect(texts(broker)).toEqual(["warm", ...named(0, 2, 3)]);
   });
 
+  it("sends nothing refused again when a barrier behind it has failed: that one may be in the log", async () => {
+    const { broker, producer } = await started({ requestsInFlight: 3 });
+    await producer.batch("orders", ["warm"], { partition: 0 });
+    const errors = [ErrorCodes.OVERLOADED, ErrorCodes.STORAGE_FAILURE];
+    broker.refuse = (request) => (isProduce(request) ? errors.shift() : undefined);
+    const codes = await Promise.all(batches(producer, 2).map(codeOf));
+    expect(codes).toEqual(["OVERLOADED", "STORAGE_FAILURE"]);
+    expect(texts(broker)).toEqual(["warm"]);
+    expect(await codeOf(producer.send("orders", "after"))).toBe("sent");
+  });
+
   it("tries a refused batch again until its delivery time is over, and says why it was not written", async () => {
     const { broker, producer } = await started({ deliveryTimeoutMs: 150 });
     refuseTurns(broker, "LOG_FULL", () => true);
