@@ -58,7 +58,8 @@ async function main(args) {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   await main(process.argv.slice(2)).catch((error) => {
-    console.error(`millrace: ${error.message}`);
+    for (const each of error instanceof AggregateError ? error.errors : [error])
+      console.error(`millrace: ${each.message}`);
     if (error.code?.startsWith("ERR_PARSE_ARGS")) console.error(usage);
     process.exit(1);
   });

@@ -3,6 +3,7 @@
 import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { onMachine } from "./support/machine.js";
 import { type Project, projectWithMillrace } from "./support/project.js";
 
 const serve = ["serve", "--data-dir", "data", "--port", "0", "--ops-enabled", "false"];
@@ -87,4 +88,13 @@ it("the command builds it from the project's directory, and it is taken", async 
     stdout: "function\n",
     stderr: "",
   });
+});
+
+it("the command of a package that root installed says to others who may run it", async (context) => {
+  const run = `set -e
+    npm install --global --offline --ignore-scripts /stuff/millrace-*.tgz >/dev/null
+    setpriv --reuid 65534 --regid 65534 --clear-groups node "$(npm root --global)/millrace/build.mjs" 2>&1 || echo "ended $?"`;
+  const printed = await onMachine("run", { "run.sh": run }, context);
+  expect(printed).toContain("cannot be written (EACCES): run this as the user who installed millrace");
+  expect(printed).toContain("ended 1");
 });
