@@ -10,7 +10,7 @@ import { helpText } from "./help.js";
 import type { Io } from "./io.js";
 import { Output } from "./output.js";
 import { partitionDirs } from "./partition-dirs.js";
-import { value } from "./values.js";
+import { option, path } from "./values.js";
 
 interface DumpVerbOptions {
   readonly head: number;
@@ -37,8 +37,8 @@ export function dumpCommand(program: Command, io: Io): void {
     .description(
       "Show the records of a segment file, a partition or a data directory: offset, position, length, sum, payload.",
     )
-    .argument("<file|dir>")
-    .option("--head <bytes>", "how much of each payload is shown", value(integer(0, HEAD_BYTES_MAX)), HEAD_BYTES)
+    .argument("<file|dir>", "a segment, a partition's directory or a broker's", path)
+    .addOption(option("--head <bytes>", "how much of each payload is shown", integer(0, HEAD_BYTES_MAX), HEAD_BYTES))
     .addOption(
       new Option("--format <format>", "for a segment without partition.json beside it").choices(RECORD_FORMATS),
     )

@@ -20,10 +20,13 @@ export class Failed extends Error {
 /** The command line asks for something that cannot be. */
 export class Usage extends Error {}
 
+/** Below what is wrong with a command line. */
+export const HELP_HINT = "`--help` shows how it is used";
+
 /** The text for stderr. */
 export function failureText(error: unknown): string {
   if (error instanceof Failed) return messageText(error.message, error.details);
-  if (error instanceof Usage) return messageText(error.message, ["`--help` shows how it is used"]);
+  if (error instanceof Usage) return messageText(error.message, [HELP_HINT]);
   if (error instanceof MillraceError) return messageText(error.message, advice(error));
   // A system error says which call failed on which path.
   if (error instanceof Error && "syscall" in error) return messageText(error.message, []);

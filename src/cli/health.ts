@@ -6,7 +6,7 @@ import { duration } from "../ops/settings/kinds.js";
 import { type BrokerOption, onBroker, withBroker } from "./connect.js";
 import { helpText } from "./help.js";
 import type { Io } from "./io.js";
-import { value } from "./values.js";
+import { option } from "./values.js";
 
 interface HealthVerbOptions extends BrokerOption {
   readonly timeout: number;
@@ -29,7 +29,7 @@ export function healthCommand(program: Command, io: Io): void {
       .summary("ask whether a broker answers")
       .description("Ask a broker for its metadata, with a deadline."),
   )
-    .option("--timeout <time>", "how long it may take, all in all", value(duration(1, 3_600_000)), TIMEOUT_MS)
+    .addOption(option("--timeout <time>", "how long it may take, all in all", duration(1, 3_600_000), TIMEOUT_MS))
     .option("--json", "print JSON instead of a line")
     .addHelpText("after", helpText(io, EXAMPLES))
     .action((options: HealthVerbOptions) => health(options, io));

@@ -7,6 +7,7 @@ import { fileCheckpoints } from "../client/checkpoint/file.js";
 import type { PartitionMetadata, TopicMetadata } from "../protocol/metadata.js";
 import { type PartitionSize, sizeOfPartition } from "./sizes.js";
 import type { Column } from "./table.js";
+import { path } from "./values.js";
 
 export interface RowOptions {
   readonly checkpoint?: string;
@@ -28,8 +29,12 @@ export interface PartitionRow extends PartitionMetadata {
 /** Adds --data-dir and --checkpoint. */
 export function withRowOptions(command: Command): Command {
   return command
-    .option("--data-dir <dir>", "the broker's data directory on this machine, for SIZE (default: $MILLRACE_DATA_DIR)")
-    .option("--checkpoint <file>", "of `consume --checkpoint`, for LAG");
+    .option(
+      "--data-dir <dir>",
+      "the broker's data directory on this machine, for SIZE (default: $MILLRACE_DATA_DIR)",
+      path,
+    )
+    .option("--checkpoint <file>", "of `consume --checkpoint`, for LAG", path);
 }
 
 export const ROW_HELP = `START is the first offset there is, HIGH WATERMARK what readers may read up to, DURABLE what is forced to the disk, END what is written.

@@ -7,7 +7,7 @@ import { benchCommand } from "./bench/bench.js";
 import { completionCommand } from "./completion/completion.js";
 import { consumeCommand } from "./consume/consume.js";
 import { dumpCommand } from "./dump.js";
-import { Exit, exitOf, failureText, messageText } from "./failure.js";
+import { Exit, exitOf, failureText, HELP_HINT, messageText } from "./failure.js";
 import { fetchDemoCommand } from "./fetch-demo/fetch-demo.js";
 import { healthCommand } from "./health.js";
 import { HELP_COLUMNS, helpText } from "./help.js";
@@ -48,6 +48,7 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
         help += text;
       },
       writeErr: (text) => io.stderr.write(text),
+      outputError: (text, write) => write(usageText(text, program)),
       getOutHelpWidth: () => io.stdoutColumns ?? HELP_COLUMNS,
       getErrHelpWidth: () => io.stderr.columns ?? HELP_COLUMNS,
     });
@@ -80,6 +81,19 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
     code = codeOf(error, io);
   }
   return code;
+}
+
+/** commander's complaint as the others are told. It does not say what an option takes that came without a value. */
+function usageText(complaint: string, program: Command): string {
+  const [first = "", ...rest] = complaint
+    .replace(/^error: /, "")
+    .trimEnd()
+    .split("\n");
+  const [, flags] = /^option '(.+)' argument missing$/.exec(first) ?? [];
+  const found = program.commands.flatMap(({ options }) => options).find((option) => option.flags === flags);
+  const choices = found?.argChoices === undefined ? "" : ` (${found.argChoices.join(", ")})`;
+  const takes = found === undefined ? "" : `: ${found.description}${choices}`;
+  return messageText(first + takes, [...rest, HELP_HINT]);
 }
 
 function codeOf(error: unknown, io: Io): number {

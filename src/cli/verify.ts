@@ -11,6 +11,7 @@ import type { Io } from "./io.js";
 import { Output } from "./output.js";
 import { partitionDirs } from "./partition-dirs.js";
 import { type Styles, stylesOf } from "./style.js";
+import { path } from "./values.js";
 
 interface VerifyVerbOptions {
   readonly repair?: boolean;
@@ -34,7 +35,7 @@ export function verifyCommand(program: Command, io: Io): void {
     .command("verify")
     .summary("check what is stored")
     .description("Check every segment, index and checksum of a data directory or of one partition.")
-    .argument("<dir>")
+    .argument("<dir>", "a broker's data directory, or a partition's", path)
     .option("--repair", "make partitions open again, giving up what cannot be kept")
     .option("--json", "print a JSON value a line")
     .addHelpText("after", helpText(io, EXAMPLES))

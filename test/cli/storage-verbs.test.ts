@@ -105,7 +105,7 @@ describe("verify", () => {
     await runBroker(testSettings(dir));
     const { code, stderr } = await millrace(["verify", dir, "--repair"]);
     expect(code).toBe(1);
-    expect(stderr).toContain("stop the broker first");
+    expect(stderr).toContain("stop that process first");
     expect((await millrace(["verify", dir])).code).toBe(0);
   });
 

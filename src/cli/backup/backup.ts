@@ -16,6 +16,7 @@ import type { Io } from "../io.js";
 import { Progress } from "../progress.js";
 import { StoppedBySignal, type StopSignal } from "../stop.js";
 import { type Column, jsonLines, tableText } from "../table.js";
+import { path } from "../values.js";
 import type { Copied } from "./copy.js";
 import type { PartitionPlan } from "./plan.js";
 
@@ -63,9 +64,9 @@ export function backupCommand(program: Command, io: Io): void {
       .command("backup")
       .summary("copy a data directory, also of a running broker")
       .description("Make a consistent copy of a broker's partitions that a broker can be started on.")
-      .argument("<dir>", "the new directory"),
+      .argument("<dir>", "the new directory", path),
   )
-    .option("--data-dir <dir>", "what is copied (default: as the broker's setting data.dir)")
+    .option("--data-dir <dir>", "what is copied (default: as the broker's setting data.dir)", path)
     .option("--copy", "copy sealed segments also where they could be linked")
     .option("--json", "print a JSON value a line instead of a table")
     .addHelpText("after", helpText(io, EXAMPLES))
@@ -75,7 +76,10 @@ export function backupCommand(program: Command, io: Io): void {
 async function backup(dir: string, options: BackupVerbOptions, io: Io): Promise<void> {
   const dataDir = dataDirOf(options.dataDir, io.env);
   const { LAYOUT_FILE, lockDataDir } = await import("../../storage/data-dir.js");
-  const dirs = await partitionsIn(dataDir);
+  const dirs = await partitionsIn(dataDir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+    throw new Failed(`there is no directory ${dataDir}: --data-dir says which the broker has`);
+  });
   if (dirs.length === 0) throw new Failed(`there is no partition in ${dataDir}: expected a broker's data directory`);
   const layout = await readFile(join(dataDir, LAYOUT_FILE));
   let lock: { release(): void };

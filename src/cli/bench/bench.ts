@@ -1,6 +1,6 @@
 // `millrace bench`: a short load on a broker, and how long it took to answer.
 
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Connection } from "../../client/connection.js";
 import { RegionBuilder, recordRegion } from "../../client/record-region.js";
 import { AckPolicy } from "../../model/ack-policy.js";
@@ -15,7 +15,7 @@ import { parseRate } from "../produce/pace.js";
 import { Progress } from "../progress.js";
 import { StoppedBySignal, type StopSignal } from "../stop.js";
 import { stylesOf } from "../style.js";
-import { topicName, value } from "../values.js";
+import { option, topicName } from "../values.js";
 import type { Load } from "./load.js";
 import type { BenchResult } from "./report.js";
 
@@ -61,23 +61,30 @@ export function benchCommand(program: Command, io: Io): void {
   )
     .option("--topic <name>", "where the records go", topicName, "bench")
     .option("--rate <n/s|max>", "records a second, or as many as are answered", parseRateOrMax, 10_000)
-    .option("--record-bytes <size>", "how large each record is", value(size(1, 64 * MIB)), 100)
-    .option("--batch <n>", "records in a request", value(integer(1, 1_000_000)), 10)
+    .addOption(option("--record-bytes <size>", "how large each record is", size(1, 64 * MIB), 100))
+    .addOption(option("--batch <n>", "records in a request", integer(1, 1_000_000), 10))
     .addOption(
       new Option("--ack <when>", "when a request is answered: on the disk, or in the log")
         .choices(Object.keys(ACKS))
         .default("forced"),
     )
-    .option("--connections <n>", "how many there are", value(integer(1, 1000)), 4)
-    .option("--in-flight <n>", "with --rate max: open requests of each connection", value(integer(1, 512)), 8)
-    .option("--duration <time>", "how long it is measured", value(duration(100, 3_600_000)), 5_000)
-    .option("--warm-up <time>", "how long it runs before", value(duration(0, 600_000)), 1_000)
+    .addOption(option("--connections <n>", "how many there are", integer(1, 1000), 4))
+    .addOption(option("--in-flight <n>", "with --rate max: open requests of each connection", integer(1, 512), 8))
+    .addOption(option("--duration <time>", "how long it is measured", duration(100, 3_600_000), 5_000))
+    .addOption(option("--warm-up <time>", "how long it runs before", duration(0, 600_000), 1_000))
     .option("--json", "print JSON instead of a drawing")
     .addHelpText("after", helpText(io, EXAMPLES))
     .action((options: BenchVerbOptions) => onBroker(options, io, (first) => bench(first, options, io)));
 }
 
-const parseRateOrMax = (written: string): number | "max" => (written === "max" ? "max" : parseRate(written));
+function parseRateOrMax(written: string): number | "max" {
+  if (written === "max") return "max";
+  try {
+    return parseRate(written);
+  } catch {
+    throw new InvalidArgumentError("It takes records a second, 100 or 100/s, or max.");
+  }
+}
 
 async function bench(first: Connection, options: BenchVerbOptions, io: Io): Promise<void> {
   const { topic, recordBytes, batch } = options;

@@ -19,7 +19,7 @@ import type { Io } from "../io.js";
 import { Output } from "../output.js";
 import { Progress } from "../progress.js";
 import { StoppedBySignal, type StopSignal, Waiting } from "../stop.js";
-import { topicName, value } from "../values.js";
+import { option, path, topicName } from "../values.js";
 import { Bookmark } from "./bookmark.js";
 import { type Following, printFollowing } from "./follow.js";
 import { Format } from "./format.js";
@@ -72,13 +72,13 @@ export function consumeCommand(program: Command, io: Io): void {
       .description("Print the records of a topic on stdout, verified, in order inside each partition.")
       .argument("<topic>", "what is read", topicName),
   )
-    .option("--partition <n>", "read only this partition", value(integer(0, PARTITIONS_MAX)))
+    .addOption(option("--partition <n>", "read only this partition", integer(0, PARTITIONS_MAX)))
     .option("--from <where>", "earliest, latest, an offset or a time", parseFrom, "earliest")
     .option("--until-end", "stop at the end instead of waiting for more")
-    .option("--max-records <n>", "stop after so many records", value(integer(1, OFFSET_MAX)))
+    .addOption(option("--max-records <n>", "stop after so many records", integer(1, OFFSET_MAX)))
     .option("--format <text>", "how each record is printed", "%s\\n")
-    .option("--checkpoint <file>", "go on where FILE says, and keep it up to date")
-    .option("--max-bytes <size>", "ask for so many bytes at once", value(size(KIB, 1024 * MIB)), MAX_BYTES)
+    .option("--checkpoint <file>", "go on where FILE says, and keep it up to date", path)
+    .addOption(option("--max-bytes <size>", "ask for so many bytes at once", size(KIB, 1024 * MIB), MAX_BYTES))
     .addHelpText("after", helpText(io, EXAMPLES))
     .action((topic: string, options: ConsumeVerbOptions) =>
       onBroker(options, io, (connection) => consume(connection, topic, options, io)),

@@ -9,7 +9,7 @@ import { duration, integer } from "../../ops/settings/kinds.js";
 import { Failed } from "../failure.js";
 import { helpText } from "../help.js";
 import type { Io } from "../io.js";
-import { value } from "../values.js";
+import { option, path } from "../values.js";
 import { playRounds, ROUNDS, roundText } from "./rounds.js";
 
 interface FetchDemoOptions {
@@ -50,11 +50,13 @@ export function fetchDemoCommand(program: Command, io: Io): void {
     .command("fetch-demo")
     .summary("see what a waiting fetch does")
     .description("Play four rounds of a waiting fetch on a partition directory, without a broker.")
-    .requiredOption("--dir <dir>", "the partition's directory; an empty one is filled")
-    .option("--fetch-offset <n>", "where rounds 2 and 3 read (default: the log's end)", value(integer(0, OFFSET_MAX)))
-    .option("--min-records <n>", "what is enough for an answer", value(integer(1, MIN_RECORDS_MAX)), MIN_RECORDS)
-    .option("--max-wait-ms <ms>", "how long a fetch waits for it", value(duration(1, 3_600_000)), MAX_WAIT_MS)
-    .option("--steps <n>", "play so many rounds", value(integer(1, ROUNDS)), ROUNDS)
+    .requiredOption("--dir <dir>", "the partition's directory; an empty one is filled", path)
+    .addOption(
+      option("--fetch-offset <n>", "where rounds 2 and 3 read (default: the log's end)", integer(0, OFFSET_MAX)),
+    )
+    .addOption(option("--min-records <n>", "what is enough for an answer", integer(1, MIN_RECORDS_MAX), MIN_RECORDS))
+    .addOption(option("--max-wait-ms <ms>", "how long a fetch waits for it", duration(1, 3_600_000), MAX_WAIT_MS))
+    .addOption(option("--steps <n>", "play so many rounds", integer(1, ROUNDS), ROUNDS))
     .option("--json", "print a JSON value a line")
     .addHelpText("after", helpText(io, EXAMPLES))
     .action((options: FetchDemoOptions) => fetchDemo(options, io));

@@ -9,7 +9,7 @@ import { Failed, Usage } from "../failure.js";
 import { FRAMINGS } from "../framing.js";
 import { helpText } from "../help.js";
 import type { Io } from "../io.js";
-import { topicName, value } from "../values.js";
+import { option, topicName } from "../values.js";
 import { parseRate } from "./pace.js";
 import { interrupted } from "./report.js";
 import { ACKS, ProduceRun, type ProduceVerbOptions } from "./run.js";
@@ -42,7 +42,7 @@ export function produceCommand(program: Command, io: Io): void {
       .description("Append records from stdin to a topic, in order, and wait until they are on the broker's disk.")
       .argument("<topic>", "where they go", topicName),
   )
-    .option("--partition <n>", "send everything to this partition", value(integer(0, PARTITIONS_MAX)))
+    .addOption(option("--partition <n>", "send everything to this partition", integer(0, PARTITIONS_MAX)))
     .option(
       "--key-separator <text>",
       "a line is key, separator, record; the key chooses the partition and is not sent (\\t for a tab)",
@@ -57,18 +57,17 @@ export function produceCommand(program: Command, io: Io): void {
         .choices(FRAMINGS)
         .default("line"),
     )
-    .option("--batch-bytes <size>", "close a batch at this size", value(size(1, 64 * MIB)), BATCH_BYTES)
-    .option(
-      "--linger-ms <ms>",
-      "close a batch so long after its first record",
-      value(duration(0, 3_600_000)),
-      LINGER_MS,
+    .addOption(option("--batch-bytes <size>", "close a batch at this size", size(1, 64 * MIB), BATCH_BYTES))
+    .addOption(
+      option("--linger-ms <ms>", "close a batch so long after its first record", duration(0, 3_600_000), LINGER_MS),
     )
-    .option(
-      "--retry-for <time>",
-      "send a batch that was refused for now (LOG_FULL, OVERLOADED) again for so long",
-      value(duration(0, 86_400_000)),
-      PRODUCE_RETRY_MS,
+    .addOption(
+      option(
+        "--retry-for <time>",
+        "send a batch that was refused for now (LOG_FULL, OVERLOADED) again for so long",
+        duration(0, 86_400_000),
+        PRODUCE_RETRY_MS,
+      ),
     )
     .option("--rate <n/s>", "send at most so many records a second", parseRate)
     .option("--skip-empty", "drop empty lines instead of refusing them")
