@@ -1,14 +1,16 @@
 // All questions, in the order in which they are asked: from the addon outwards.
 
 import { append } from "./append.js";
+import { clientConsumer } from "./client-consumer.js";
+import { clientProducer } from "./client-producer.js";
 import { coldReader } from "./cold-reader.js";
 import { fetchQuestion } from "./fetch.js";
 import { forced } from "./forced.js";
 import { idleRequests } from "./idle-requests.js";
 import type { Question } from "./lib/question.js";
+import { metricsCost } from "./metrics-cost.js";
 import { produceConnections } from "./produce-connections.js";
 import { producePipelined } from "./produce-pipelined.js";
-import { metricsCost } from "./metrics-cost.js";
 import { recovery } from "./recovery.js";
 import { start } from "./start.js";
 import { waiting } from "./waiting.js";
@@ -19,12 +21,14 @@ export const questions: readonly Question[] = [
   writer,
   producePipelined,
   produceConnections,
+  clientProducer,
   fetchQuestion,
+  clientConsumer,
   forced,
   waiting,
   idleRequests,
   coldReader,
+  metricsCost,
   recovery,
   start,
 ];
-  metricsCost,

@@ -101,6 +101,6 @@ it("the program runs as it stands, on what the package exports", async () => {
   onTestFinished(() => rmSync(dir, { recursive: true }));
   expect(program).toContain('"127.0.0.1:4710"');
   writeFileSync(join(dir, "program.mjs"), program.replace("127.0.0.1:4710", `127.0.0.1:${broker.port}`));
-  const printed = execFileSync(process.execPath, [join(dir, "program.mjs")], { encoding: "utf8" });
+  const printed = execFileSync(process.execPath, [join(dir, "program.mjs")], { cwd: dir, encoding: "utf8" });
   expect(printed).toBe("first\nsecond\n");
 });

@@ -1,0 +1,146 @@
+// What does the client take for each record it receives, and how much of what the broker serves does it keep up with: a topic read from
+// start to end through `replay()`, its records one by one, and a consumer's polls, beside a load generator that looks at nothing.
+
+import type { Case, Sample, Side } from "./lib/figures.js";
+import type { Question } from "./lib/question.js";
+import { OTHERS } from "./lib/report.js";
+import type { ServerProcess } from "./lib/server-process.js";
+import { startBroker, TOPIC, usual } from "./lib/servers.js";
+import { runSide } from "./lib/side.js";
+import { inDirectory, loadServer, type Stand, warmMemory } from "./lib/stand.js";
+import { commandLine } from "./lib/tools.js";
+import type { ConsumeSample } from "./sides/consume.js";
+
+const LOG_BYTES = 256 << 20;
+const MAX_BYTES = 1 << 20;
+const BATCH_BYTES = 64 << 10;
+const WAYS = [
+  ["replay(), batches", "batches"],
+  ["replay().records()", "records"],
+  ["client.consumer(), poll()", "poll"],
+] as const;
+
+interface Filled {
+  readonly server: ServerProcess;
+  readonly recordBytes: number;
+  readonly records: number;
+}
+
+async function fill(stand: Stand, server: ServerProcess, recordBytes: number): Promise<Filled> {
+  const each = Math.floor(BATCH_BYTES / recordBytes);
+  const requests = Math.ceil(LOG_BYTES / (each * (recordBytes + 8)));
+  const load = { port: server.port, topic: TOPIC, depth: 16, records: each, size: recordBytes, requests };
+  await stand.tools.load(load);
+  return { server, recordBytes, records: requests * each };
+}
+
+function consumed(stand: Stand, { server }: Filled, by: string, measure: string, seconds: number) {
+  const broker = `127.0.0.1:${server.port}`;
+  return runSide<ConsumeSample>(stand, "consume", {
+    broker,
+    topic: TOPIC,
+    by,
+    "max-bytes": MAX_BYTES,
+    seconds,
+    measure,
+  });
+}
+
+const sideCommand = (by: string, measure: string): string =>
+  `bench/sides/consume ${["--by", by, "--max-bytes", MAX_BYTES, "--measure", measure].join(" ")}`;
+
+function clientSides(stand: Stand, filled: Filled, seconds: number): Side[] {
+  return WAYS.map(([name, by]) => ({
+    name,
+    command: sideCommand(by, "time"),
+    measure: async (): Promise<Sample> => {
+      const { records, payloadBytes, seconds: took, cpuSeconds } = await consumed(stand, filled, by, "time", seconds);
+      return {
+        value: payloadBytes / took / 1e9,
+        details: { "records/s": records / took, "client ns/record": (cpuSeconds / records) * 1e9 },
+      };
+    },
+  }));
+}
+
+function rawSide(stand: Stand, { server, recordBytes, records }: Filled, seconds: number): Side {
+  const load = {
+    api: "fetch",
+    topic: TOPIC,
+    "max-bytes": MAX_BYTES,
+    size: recordBytes,
+    range: records,
+    connections: 1,
+    depth: 2,
+    seconds,
+    warmup: 0.2,
+  };
+  return {
+    name: "load generator",
+    command: commandLine("loadgen", load),
+    measure: async () => {
+      const { load: result, othersCores, stolenCores } = await loadServer(stand, server, load);
+      const bytes = result.payloadBytes ?? 0;
+      // It counts bytes as stored; the others count payload.
+      const payload = bytes * (recordBytes / (recordBytes + storedHeader(server)));
+      return { value: payload / result.seconds / 1e9, details: { [OTHERS]: othersCores + stolenCores } };
+    },
+  };
+}
+
+const headers = new WeakMap<ServerProcess, number>();
+const storedHeader = (server: ServerProcess): number => headers.get(server) ?? 8;
+
+function heapCase(stand: Stand, filled: Filled, label: string, seconds: number): Case {
+  return {
+    label,
+    flush: "none",
+    unit: "bytes",
+    sample: `${seconds} s`,
+    sides: WAYS.map(([name, by]) => ({
+      name,
+      command: sideCommand(by, "memory"),
+      measure: async () => {
+        const { heapBytesPerRecord, records } = await consumed(stand, filled, by, "memory", seconds);
+        return { value: heapBytesPerRecord, details: { records } };
+      },
+    })),
+  };
+}
+
+export const clientConsumer: Question = {
+  name: "client-consumer",
+  title: "The client reading a topic, in records of 1 KiB and of 128 bytes",
+  about:
+    `Over loopback, one connection, ${MAX_BYTES >> 20} MiB an answer, through a log of ${LOG_BYTES >> 20} MiB in the page cache from start to end, again and ` +
+    "again. The client is the package's, in a process of its own, looks at every record and, with crc32c, has verified its sum. The load " +
+    "generator takes the same answers, two requests in flight, and looks at nothing. Heap: what the client allocates for a record, without the " +
+    "bytes themselves, which are views.",
+  ask: async (stand, measure) => {
+    const seconds = stand.quick ? 1 : 3;
+    for (const recordBytes of [1024, 128]) {
+      for (const format of ["crc32c", "plain"] as const) {
+        await inDirectory(stand, async (directory) => {
+          await warmMemory(stand, LOG_BYTES);
+          const server = await startBroker(stand, directory, { ...usual, format, recordBytes });
+          headers.set(server, format === "plain" ? 4 : 8);
+          try {
+            const filled = await fill(stand, server, recordBytes);
+            await measure({
+              label: `${recordBytes} bytes, ${format}`,
+              flush: "none",
+              unit: "GB/s",
+              sample: `${seconds} s`,
+              sides: [...clientSides(stand, filled, seconds), rawSide(stand, filled, seconds)],
+            });
+            if (recordBytes === 128 && format === "crc32c") {
+              await measure(heapCase(stand, filled, "heap for each record, 128 bytes", seconds));
+            }
+          } finally {
+            await server.kill();
+          }
+        });
+      }
+    }
+  },
+};
