@@ -49,7 +49,7 @@ async function bundle() {
   const outputs = result.outputFiles.sort((a, b) => Number(isEntry(a.path)) - Number(isEntry(b.path)));
   for (const { path, contents, text } of outputs) put(path, needsRequire(path, text) ? requireHere + text : contents);
   const made = new Set(outputs.map(({ path }) => path));
-  for (const file of filesBelow(dist, [".js", ".map"], ["types"])) {
+  for (const file of filesBelow(dist, [".js", ".map"], ["types", "console"])) {
     if (!made.has(file)) rmSync(file);
   }
   await esbuild.stop();

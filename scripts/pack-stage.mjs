@@ -3,7 +3,7 @@
 // package.json differs (no dependencies, since they are bundled; no scripts, which would name files that are not there), and so does
 // binding.gyp.
 
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { root } from "./lib/run.mjs";
 import { filesBelow } from "./lib/stale.mjs";
@@ -85,6 +85,10 @@ async function bundleBuilder(outfile) {
 
 /** The packages whose code is in the bundles, by their source maps, and the one whose headers are among the native sources. */
 export function bundledPackages(dist = join(root, "dist")) {
+  const unmapped = filesBelow(dist, [".js"]).filter((file) => !existsSync(`${file}.map`));
+  if (unmapped.length > 0) {
+    throw new Error(`${unmapped[0]} was built without a source map, so that nobody knows whose licenses it needs`);
+  }
   const sources = filesBelow(dist, [".map"]).flatMap((file) => JSON.parse(readFileSync(file, "utf8")).sources);
   const names = sources.flatMap((source) => /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source)?.[1] ?? []);
   return [...new Set([...names, "node-addon-api"])].sort();

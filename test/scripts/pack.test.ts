@@ -2,7 +2,7 @@
 // tried in test/package.
 
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { root } from "../rules/sources.js";
@@ -13,7 +13,8 @@ const sources = await importScript<{
   stageNativeSources(dir: string): void;
   bindingBesideItsSources(text: string): string;
 }>("pack-sources.mjs");
-const { notices, packageManifest } = await importScript<{
+const { bundledPackages, notices, packageManifest } = await importScript<{
+  bundledPackages(dist?: string): string[];
   notices(names: readonly string[]): string;
   packageManifest(): Record<string, unknown>;
 }>("pack-stage.mjs");
@@ -44,6 +45,15 @@ it("a bundled package's license is in the notices, or that of another with the s
     /^## pino [\d.]+ \(MIT\)\n\n.*Permission is hereby granted.*^## valibot/ms,
   );
   expect(() => notices(["no-such-package"])).toThrow();
+});
+
+it("whose code is in the bundles is read from their source maps, and one without a map is an error", () => {
+  const dist = tempDir("dist");
+  const sources = ["../src/a.ts", "../node_modules/pino/pino.js", "../../node_modules/@scope/b/c.js"];
+  writeFileSync(join(dist, "a.js"), "");
+  expect(() => bundledPackages(dist)).toThrow("a.js was built without a source map");
+  writeFileSync(join(dist, "a.js.map"), JSON.stringify({ sources }));
+  expect(bundledPackages(dist)).toEqual(["@scope/b", "node-addon-api", "pino"]);
 });
 
 it("the package's package.json names nothing that would be run or fetched", () => {
