@@ -30,10 +30,25 @@ export class Accumulator {
 
   /** Appends the record `[from, end)`; the first one of a batch starts its linger. */
   append(source: Uint8Array, from: number, end: number): void {
+    this.begin();
+    this.region.append(source, from, end);
+    this.appended();
+  }
+
+  /** The same for text that takes so many bytes as UTF-8. */
+  appendText(text: string, bytes: number): void {
+    this.begin();
+    this.region.appendText(text, bytes);
+    this.appended();
+  }
+
+  private begin(): void {
     const { region, options } = this;
     if (region.records === 0) this.cancel = options.timers.after(options.lingerMs, () => this.close());
-    region.append(source, from, end);
-    if (region.length >= options.batchBytes) this.close();
+  }
+
+  private appended(): void {
+    if (this.region.length >= this.options.batchBytes) this.close();
   }
 
   /** Sends what is there. */

@@ -42,7 +42,7 @@ const isIterable = (value: unknown): boolean =>
   typeof value === "object" && value !== null && typeof (value as Iterable<unknown>)[Symbol.iterator] === "function";
 
 export class RegionBuilder implements RecordRegion {
-  private buffer: Uint8Array;
+  private buffer: Buffer;
   private end = 0;
   private count = 0;
 
@@ -90,6 +90,24 @@ export class RegionBuilder implements RecordRegion {
       to += size;
     }
     this.end = to;
+    this.count++;
+  }
+
+  /** Appends a record of text that takes so many bytes as UTF-8, at least one. */
+  appendText(text: string, size: number): void {
+    let to = this.end;
+    if (to + SIZE_BYTES + size > this.buffer.length) this.grow(to + SIZE_BYTES + size);
+    const buffer = this.buffer;
+    buffer[to] = size >>> 24;
+    buffer[to + 1] = size >>> 16;
+    buffer[to + 2] = size >>> 8;
+    buffer[to + 3] = size;
+    to += SIZE_BYTES;
+    // A byte for each unit: it is ASCII.
+    if (size <= LOOP_BYTES_MAX && size === text.length) {
+      for (let at = 0; at < size; at++) buffer[to + at] = text.charCodeAt(at);
+    } else buffer.write(text, to, "utf8");
+    this.end = to + size;
     this.count++;
   }
 

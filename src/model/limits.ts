@@ -307,7 +307,5 @@ export const PRODUCER_DELIVERY_MS = 60_000;
 export const PRODUCER_LOOK_MS_MIN = 5;
 /** … and at the least: late by a second is near enough. */
 export const PRODUCER_LOOK_MS_MAX = 1_000;
-/** Text up to a third of this is laid out without memory of its own. */
-export const PRODUCER_TEXT_BYTES = 64 * 1024;
 /** Regions that a producer keeps for batches to come: a few megabytes at the default size. */
 export const PRODUCER_SPARES_MAX = 16;

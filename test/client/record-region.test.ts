@@ -34,4 +34,20 @@ describe("a region of records", () => {
       }),
     );
   });
+
+  it("takes text as the bytes that Buffer makes of it, whatever it consists of", () => {
+    const builder = new RegionBuilder(1);
+    const text = fc.oneof(fc.string({ minLength: 1, maxLength: 80 }), fc.string({ minLength: 1, unit: "binary" }));
+    fc.assert(
+      fc.property(fc.array(text, { minLength: 1 }), (records) => {
+        builder.clear();
+        for (const record of records) builder.appendText(record, Buffer.byteLength(record));
+        const expected = concat(
+          ...records.flatMap((record) => [int32(Buffer.byteLength(record)), Buffer.from(record)]),
+        );
+        expect(Buffer.compare(builder.bytes, expected)).toBe(0);
+        expect(builder.records).toBe(records.length);
+      }),
+    );
+  });
 });

@@ -39,8 +39,11 @@ export function badAppend(options: unknown, ack: AckPolicy): MillraceError | und
   );
 }
 
-/** How many bytes a record that is not text has; 0 for what is none. */
-export const lengthOf = (record: unknown): number => (record instanceof Uint8Array ? record.length : 0);
+/** How many bytes a record has; 0 for what is none. */
+export function lengthOf(record: unknown): number {
+  if (typeof record === "string") return Buffer.byteLength(record);
+  return record instanceof Uint8Array ? record.length : 0;
+}
 
 export function badRecord(record: unknown): MillraceError {
   if (record === "" || record instanceof Uint8Array) {

@@ -11,7 +11,7 @@ import type { Abortable } from "./callers.js";
 import { Flight } from "./flight.js";
 import { Gathering, type GatheringSettings } from "./gathering.js";
 import { deliveryTimeout, notAlone, outcomeOf, outcomeUnknown } from "./outcome.js";
-import type { SentRecord } from "./producer-options.js";
+import type { Payload, SentRecord } from "./producer-options.js";
 import type { LogEnds, SoleWriter } from "./sole-writer.js";
 
 export interface LaneSettings extends GatheringSettings {
@@ -64,8 +64,8 @@ export class Lane {
     this.gathering.makeRoom(payloadBytes);
   }
 
-  append(source: Uint8Array, length: number, abortable?: Abortable): Promise<SentRecord> {
-    return this.gathering.append(source, length, abortable);
+  append(record: Payload, bytes: number, abortable: Abortable | undefined): Promise<SentRecord> {
+    return this.gathering.append(record, bytes, abortable);
   }
 
   /** A batch that a call brought. What was gathered before goes before it. */

@@ -21,7 +21,6 @@ import type {
 } from "./producer-options.js";
 import type { Route } from "./route.js";
 import { settingsOf } from "./settings.js";
-import { TextBytes } from "./text-bytes.js";
 import { TopicProducer, type TopicSender } from "./topic-producer.js";
 
 /**
@@ -57,7 +56,6 @@ import { TopicProducer, type TopicSender } from "./topic-producer.js";
  */
 export class Producer implements TopicSender, AsyncDisposable {
   private readonly dispatch: Dispatch;
-  private readonly text = new TextBytes();
   private closing: Promise<void> | undefined;
 
   /** Connects when the first record comes. Throws BAD_ARGUMENT. */
@@ -85,7 +83,7 @@ export class Producer implements TopicSender, AsyncDisposable {
 
   /** Sends a record. The promise settles with its outcome: see {@link Producer}. */
   send(topic: string, record: Payload, options?: SendOptions): Promise<SentRecord> {
-    const { text, dispatch } = this;
+    const { dispatch } = this;
     let key: Payload | undefined;
     let partition: number | undefined;
     let signal: AbortSignal | undefined;
@@ -95,14 +93,13 @@ export class Producer implements TopicSender, AsyncDisposable {
       ({ key, partition, signal } = options);
       if (signal?.aborted) return Promise.reject(signal.reason);
     }
-    const length = typeof record === "string" ? text.encode(record) : lengthOf(record);
-    if (!(length > 0)) return Promise.reject(badRecord(record));
-    const source = typeof record === "string" ? text.bytes : record;
+    const length = lengthOf(record);
+    if (length === 0) return Promise.reject(badRecord(record));
     const cost = costOf(RegionBuilder.cost(length), 1);
     const route = dispatch.admit(topic, cost);
     if (route instanceof MillraceError) return Promise.reject(route);
-    if (signal === undefined && route.isKnown) return this.place(route, source, length, key, partition, undefined);
-    return this.placeLater(route, source, length, options ?? {});
+    if (signal === undefined && route.isKnown) return this.place(route, record, length, key, partition, undefined);
+    return this.placeLater(route, record, length, options ?? {});
   }
 
   /**
@@ -190,7 +187,7 @@ export class Producer implements TopicSender, AsyncDisposable {
   /** A record whose topic is known. */
   private place(
     route: Route,
-    source: Uint8Array,
+    record: Payload,
     length: number,
     key: Payload | undefined,
     partition: number | undefined,
@@ -203,21 +200,21 @@ export class Producer implements TopicSender, AsyncDisposable {
     lane.makeRoom(length);
     // Making room closes the batch, and with it this partition's turn.
     if (partition === undefined && key === undefined) lane = route.lane(route.choose(undefined)) as Lane;
-    return lane.append(source, length, abortable);
+    return lane.append(record, length, abortable);
   }
 
   /** A record that may be given up, or whose topic is not known yet. */
   private placeLater(
     route: Route,
-    source: Uint8Array,
+    record: Payload,
     length: number,
     { key, partition, signal }: SendOptions,
   ): Promise<SentRecord> {
     const cost = costOf(RegionBuilder.cost(length), 1);
     const call = (abortable?: Abortable): Promise<SentRecord> => {
-      if (route.isKnown) return this.place(route, source, length, key, partition, abortable);
+      if (route.isKnown) return this.place(route, record, length, key, partition, abortable);
       // Not `slice`: a Buffer's is a view.
-      const copy = Uint8Array.from(source.subarray(0, length));
+      const copy = typeof record === "string" ? record : Uint8Array.from(record);
       return route.wait(this.dispatch.deadline, cost, () =>
         abortable?.aborted ? this.refused(cost, undefined) : this.place(route, copy, length, key, partition, abortable),
       );
