@@ -10,6 +10,8 @@ import { helpText } from "./help.js";
 import type { Io } from "./io.js";
 import { Output } from "./output.js";
 import { partitionDirs } from "./partition-dirs.js";
+import { Progress } from "./progress.js";
+import { bytesIn } from "./sizes.js";
 import { option, path } from "./values.js";
 
 interface DumpVerbOptions {
@@ -48,17 +50,30 @@ export function dumpCommand(program: Command, io: Io): void {
 }
 
 async function dumpAll(path: string, options: DumpVerbOptions, io: Io): Promise<void> {
-  const paths = (await stat(path)).isDirectory() ? await partitionDirs(path) : [path];
+  const stats = await stat(path);
+  const { size } = stats;
+  const isDirectory = stats.isDirectory();
+  const paths = isDirectory ? await partitionDirs(path) : [path];
   const { dump } = await import("../storage/dump.js");
   io.stderr.write("millrace: reading without the lock; a broker may be writing meanwhile\n");
   const output = new Output(io.stdout);
+  const progress = new Progress(io, () => performance.now(), "record");
+  const total = isDirectory ? await bytesIn(paths) : size;
+  let [records, bytes] = [0, 0];
   for (const each of paths) {
     for await (const item of dump(each, { headBytes: options.head, format: options.format })) {
       output.text(options.json ? `${JSON.stringify(jsonOf(item))}\n` : itemText(item));
-      if (output.isFull) await output.handOver();
+      if (item.kind === "record") {
+        records++;
+        bytes += item.length;
+      }
+      if (!output.isFull) continue;
+      progress.show(records, bytes, bytes / Math.max(total, 1));
+      await output.handOver();
     }
   }
   await output.flush();
+  progress.done(records, bytes, "shown:");
 }
 
 function itemText(item: DumpItem): string {

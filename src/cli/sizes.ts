@@ -25,6 +25,12 @@ export async function sizeOfPartition(dir: string): Promise<PartitionSize> {
   return { diskBytes, logBytes };
 }
 
+/** How many bytes of records there are to look at in some partitions, about: for a progress bar. */
+export async function bytesIn(dirs: readonly string[]): Promise<number> {
+  const sizes = await Promise.all(dirs.map((dir) => sizeOfPartition(dir)));
+  return sizes.reduce((sum, { logBytes }) => sum + logBytes, 0);
+}
+
 /** Undefined: retention was faster. */
 async function statOf(path: string) {
   try {

@@ -10,6 +10,8 @@ import { helpText } from "./help.js";
 import type { Io } from "./io.js";
 import { Output } from "./output.js";
 import { partitionDirs } from "./partition-dirs.js";
+import { Progress } from "./progress.js";
+import { bytesIn } from "./sizes.js";
 import { type Styles, stylesOf } from "./style.js";
 import { path } from "./values.js";
 
@@ -48,6 +50,7 @@ interface Tally {
   unrepaired: number;
   records: number;
   segments: number;
+  bytes: number;
 }
 
 async function verify(dir: string, options: VerifyVerbOptions, io: Io): Promise<void> {
@@ -59,16 +62,20 @@ async function verify(dir: string, options: VerifyVerbOptions, io: Io): Promise<
   if (!options.repair) io.stderr.write("millrace: reading without the lock; a broker may be writing meanwhile\n");
   const output = new Output(io.stdout);
   const styles = stylesOf(io);
-  const tally: Tally = { damages: 0, unrepaired: 0, records: 0, segments: 0 };
+  const tally: Tally = { damages: 0, unrepaired: 0, records: 0, segments: 0, bytes: 0 };
+  const progress = new Progress(io, () => performance.now(), "record");
+  const total = await bytesIn(dirs);
   for (const partition of dirs) {
     const steps = options.repair ? repairPartition(partition, systemClock) : verifyPartition(partition);
     for await (const step of steps) {
       count(tally, step);
+      progress.show(tally.records, tally.bytes, tally.bytes / Math.max(total, 1));
       output.text(options.json ? `${JSON.stringify(step)}\n` : stepText(step, styles));
       if (output.isFull) await output.handOver();
     }
   }
   await output.flush();
+  progress.clear();
   io.stderr.write(
     `millrace: ${[counted(dirs.length, "partition"), counted(tally.segments, "segment"), counted(tally.records, "record"), counted(tally.damages, "damage")].join(", ")}\n`,
   );
@@ -99,6 +106,7 @@ function count(tally: Tally, step: RepairStep): void {
   else if (step.kind === "segment") {
     tally.segments++;
     tally.records += step.records;
+    tally.bytes += step.bytes;
   }
 }
 

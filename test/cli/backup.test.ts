@@ -99,33 +99,44 @@ const sumsOf = (dir: string): Record<string, string> =>
   );
 
 describe("a backup", () => {
-  it("of a broker under load, which is then killed, holds each record up to where it says, and all that was forced before", async () => {
-    const [dataDir, copy] = [tempDir("data"), join(tempDir("backup"), "copy")];
-    const broker = await spawnReady(settings(dataDir));
-    const producing = load(broker);
-    await vi.waitUntil(async () => (await offsetsOf(broker)).every(({ durableOffset }) => durableOffset > 20_000), {
-      timeout: 15_000,
-    });
-    const before = await offsetsOf(broker);
-    const rows = await backup(copy, dataDir, broker);
-    broker.kill("SIGKILL");
-    await producing.stop();
+  it.each([
+    ["MAPPED", "crc32c"],
+    ["FILE_CHANNEL", "plain"],
+  ])(
+    "of a broker under load, which is then killed, holds each record up to where it says, and all that was forced before (%s, %s)",
+    async (mode, format) => {
+      const [dataDir, copy] = [tempDir("data"), join(tempDir("backup"), "copy")];
+      const stored = { "segment.mode": mode, "record.format": format };
+      const broker = await spawnReady(settings(dataDir, stored));
+      const producing = load(broker);
+      await vi.waitUntil(async () => (await offsetsOf(broker)).every(({ durableOffset }) => durableOffset > 20_000), {
+        timeout: 15_000,
+      });
+      const before = await offsetsOf(broker);
+      const rows = await backup(copy, dataDir, broker);
+      broker.kill("SIGKILL");
+      await producing.stop();
 
-    const [original, restored] = [await spawnReady(settings(dataDir)), await spawnReady(settings(copy))];
-    for (const { partition, startOffset, endOffset, linkedBytes, copiedBytes } of rows) {
-      expect(endOffset).toBeGreaterThanOrEqual(before[partition]?.durableOffset ?? 0);
-      expect(linkedBytes).toBeGreaterThan(0);
-      expect(copiedBytes).toBeGreaterThan(0);
-      const [then, now] = [await recordsOf(original, partition), await recordsOf(restored, partition)];
-      expect([startOffset, now.size]).toEqual([0, endOffset]);
-      for (const [offset, payload] of now) if (then.get(offset) !== payload) expect({ offset, payload }).toEqual({});
-      expect(then.size).toBeGreaterThanOrEqual(now.size);
-    }
-    // A reader that saw more of the original than was copied hears of it.
-    const [then, now] = [await offsetsOf(original), await offsetsOf(restored)];
-    expect(now.map(({ epoch }) => epoch)).toEqual(before.map(({ epoch }) => epoch + 1));
-    expect(then.length).toBe(2);
-  }, 40_000);
+      const [original, restored] = [
+        await spawnReady(settings(dataDir, stored)),
+        await spawnReady(settings(copy, stored)),
+      ];
+      for (const { partition, startOffset, endOffset, linkedBytes, copiedBytes } of rows) {
+        expect(endOffset).toBeGreaterThanOrEqual(before[partition]?.durableOffset ?? 0);
+        expect(linkedBytes).toBeGreaterThan(0);
+        expect(copiedBytes).toBeGreaterThan(0);
+        const [then, now] = [await recordsOf(original, partition), await recordsOf(restored, partition)];
+        expect([startOffset, now.size]).toEqual([0, endOffset]);
+        for (const [offset, payload] of now) if (then.get(offset) !== payload) expect({ offset, payload }).toEqual({});
+        expect(then.size).toBeGreaterThanOrEqual(now.size);
+      }
+      // A reader that saw more of the original than was copied hears of it.
+      const [then, now] = [await offsetsOf(original), await offsetsOf(restored)];
+      expect(now.map(({ epoch }) => epoch)).toEqual(before.map(({ epoch }) => epoch + 1));
+      expect(then.length).toBe(2);
+    },
+    40_000,
+  );
 
   it("has no hole when retention removes segments while it is made", async () => {
     const dataDir = tempDir("data");

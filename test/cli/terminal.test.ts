@@ -55,6 +55,31 @@ describe.skipIf(!hasTerminals)("in a terminal", () => {
     expect(progressLines(progress).at(-1)).toMatch(/^read 100,000 records in /);
   });
 
+  it("verify, dump and backup show how far they are where their data goes elsewhere", async () => {
+    const dataDir = tempDir("data");
+    const running = await spawnReady({ ...testSettings(dataDir), "segment.bytes": "9MiB" });
+    const filled = shell(running, "seq 700000 | millrace produce orders 2>/dev/null");
+    expect(await filled.exited).toBe(0);
+    const copy = join(tempDir("copy"), "copy");
+    const ends: readonly (readonly [string, RegExp])[] = [
+      [`verify ${dataDir}`, /millrace: 1 partition, \d segments, 700000 records, 0 damages/],
+      [`dump ${dataDir}`, /shown: 700,000 records in /],
+      [`backup ${copy} --copy --data-dir ${dataDir}`, /forced and complete: 1 partition in /],
+    ];
+    for (const [verb, end] of ends) {
+      const terminal = shell(running, `millrace ${verb} > /dev/null`);
+      expect(await terminal.exited).toBe(0);
+      expect(terminal.shown).toMatch(end);
+      if (verb.startsWith("dump")) expect(progressLines(terminal.shown)[0]).toMatch(/^\[#*\.*\] [\d,]+ records in /);
+      const quiet = shell(
+        running,
+        `millrace ${verb.replace("copy ", "copy2 ")} > /dev/null 2>${copy}.err; cat ${copy}.err`,
+      );
+      await quiet.exited;
+      expect(quiet.shown).not.toContain("\x1b");
+    }
+  }, 60_000);
+
   it("^C ends a follower quietly, and a producer with its account below the progress", async () => {
     const running = await broker();
     const follower = shell(running, "millrace consume orders; echo code $?");

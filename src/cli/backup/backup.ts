@@ -14,6 +14,7 @@ import { Failed } from "../failure.js";
 import { helpText } from "../help.js";
 import type { Io } from "../io.js";
 import { Progress } from "../progress.js";
+import { bytesIn } from "../sizes.js";
 import { StoppedBySignal, type StopSignal } from "../stop.js";
 import { type Column, jsonLines, tableText } from "../table.js";
 import { path } from "../values.js";
@@ -127,7 +128,7 @@ async function copyAll(dir: string, source: Source, options: BackupVerbOptions, 
     signal ??= which;
   });
   const rows: Row[] = [];
-  const total = await sizeOf(source.dirs);
+  const total = await bytesIn(source.dirs);
   let bytes = 0;
   const onBytes = (more: number): void => {
     if (signal !== undefined) throw new StoppedBySignal(signal, ["what it had copied was removed again"]);
@@ -222,12 +223,6 @@ async function servedPartitions({ dataDir, dirs, connection }: Source): Promise<
     }
   }
   return served;
-}
-
-async function sizeOf(dirs: readonly string[]): Promise<number> {
-  const { sizeOfPartition } = await import("../sizes.js");
-  const sizes = await Promise.all(dirs.map((dir) => sizeOfPartition(dir)));
-  return sizes.reduce((sum, { logBytes }) => sum + logBytes, 0);
 }
 
 function nameOf(path: string): { readonly topic: string; readonly partition: number } {
