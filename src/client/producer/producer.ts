@@ -41,7 +41,8 @@ import { TopicProducer, type TopicSender } from "./topic-producer.js";
  * ```
  *
  * **What a promise says.** It resolves when the record counts as sent by {@link ProducerOptions.ack}. It rejects with
- * - the broker's refusal (`UNKNOWN_TOPIC_OR_PARTITION`, `STORAGE_FAILURE`, …);
+ * - the broker's refusal: `UNKNOWN_TOPIC_OR_PARTITION` and others, with which it was not written; `STORAGE_FAILURE`, after which it may be
+ *   there or not, as a barrier failed;
  * - `DELIVERY_TIMEOUT`: it could not be written for {@link ProducerOptions.deliveryTimeoutMs}, and was not; `cause` says why;
  * - `OVERLOADED`, `LOG_FULL` or `SHUTTING_DOWN`: it was refused for now, and could not be sent again because something behind it in its
  *   partition has been accepted since. It was not written;
