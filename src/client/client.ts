@@ -1,18 +1,19 @@
 // A client: what a program has of a broker, or of logs in its own process. Everything that it gives has a link of its own; it
 // has one more itself for what there is, made when it is first needed and again when it is lost.
 
-import { badArgument, badOptions } from "../model/arguments.js";
+import { badArgument, badOptions, badSignal } from "../model/arguments.js";
 import type { MillraceError } from "../model/errors.js";
 import type { Offset, PartitionId } from "../model/ids.js";
 import { CLIENT_RETRY_MS } from "../model/limits.js";
 import type { ListOffsetsResult } from "../protocol/list-offsets.js";
 import type { TopicMetadata } from "../protocol/metadata.js";
+import { unlessAborted } from "./abort.js";
 import { addressText, DEFAULT_BROKER, parseBrokerAddress } from "./address.js";
-import { badConnection, badTime } from "./checks.js";
+import { badConnection, badRequest, badTime } from "./checks.js";
 import { Connection } from "./connection.js";
-import type { ConnectionOptions, ListedPlace } from "./connection-options.js";
+import type { ConnectionOptions, ListedPlace, RequestOptions } from "./connection-options.js";
 import { Consumer, type ConsumerOptions } from "./consumer.js";
-import type { Backend } from "./link.js";
+import type { Backend, Link } from "./link.js";
 import { Producer } from "./producer/producer.js";
 import type { ProducerOptions } from "./producer/producer-options.js";
 import { type StartPosition, startOf } from "./start-position.js";
@@ -33,6 +34,12 @@ export interface ClientOptions {
 
 /** What {@link connect} may be told. */
 export interface ConnectOptions extends ConnectionOptions, ClientOptions {}
+
+/** What a question to the broker may be told. */
+export interface AskOptions extends RequestOptions {
+  /** Rejects with the signal's reason as soon as it is aborted. */
+  readonly signal?: AbortSignal;
+}
 
 /** An offset of one partition. */
 export interface PartitionOffset {
@@ -152,12 +159,14 @@ export class Client implements AsyncDisposable {
    * consumer.seek(0);
    * ```
    */
-  async consumer(options: ConsumerOptions): Promise<Consumer> {
+  async consumer(options: ConsumerOptions, { signal }: Pick<AskOptions, "signal"> = {}): Promise<Consumer> {
     this.throwIfClosed();
+    const bad = badSignal(signal);
+    if (bad !== undefined) throw bad;
     const links = this.steadyLink(this.retryMs);
     const forget = this.onClose(() => links.destroy());
     try {
-      return await Consumer.over(links, options, forget);
+      return await unlessAborted(Consumer.over(links, options, forget), signal);
     } catch (error) {
       forget();
       links.destroy();
@@ -183,13 +192,18 @@ export class Client implements AsyncDisposable {
   }
 
   /** Topics and their partitions, sorted; all when none is named. Rejects with UNKNOWN_TOPIC_OR_PARTITION. */
-  async topics(names: readonly string[] = []): Promise<TopicMetadata[]> {
-    return this.control.use((link) => link.metadata(names));
+  async topics(names: readonly string[] = [], options: AskOptions = {}): Promise<TopicMetadata[]> {
+    return this.ask((link, request) => link.metadata(names, request), options);
   }
 
   /** Where to start reading one partition for records of a time on (milliseconds since 1970), or where it starts and ends. */
-  async listOffsets(topic: string, partition: number, at: number | ListedPlace): Promise<ListOffsetsResult> {
-    return this.control.use((link) => link.listOffsets(topic, partition, at));
+  async listOffsets(
+    topic: string,
+    partition: number,
+    at: number | ListedPlace,
+    options: AskOptions = {},
+  ): Promise<ListOffsetsResult> {
+    return this.ask((link, request) => link.listOffsets(topic, partition, at, request), options);
   }
 
   /**
@@ -200,9 +214,13 @@ export class Client implements AsyncDisposable {
    * for (const { partition, offset } of hourAgo) console.log(partition, offset);
    * ```
    */
-  async offsetsAt(topic: string, at: Exclude<StartPosition, number>): Promise<PartitionOffset[]> {
-    return this.control.use(async (link) => {
-      const [metadata] = await link.metadata([topic]);
+  async offsetsAt(
+    topic: string,
+    at: Exclude<StartPosition, number>,
+    options: AskOptions = {},
+  ): Promise<PartitionOffset[]> {
+    return this.ask(async (link, request) => {
+      const [metadata] = await link.metadata([topic], request);
       const open = (metadata?.partitions ?? []).filter(({ highWatermark }) => highWatermark >= 0);
       return Promise.all(
         open.map(async (each) => {
@@ -210,11 +228,11 @@ export class Client implements AsyncDisposable {
           return { topic, partition: each.partition, offset };
         }),
       );
-    });
+    }, options);
   }
 
   /**
-   * Ends everything that came from this client: subscriptions and polls that wait throw CLOSED. Then the backend, when
+   * Ends everything that came from this client: subscriptions, polls and questions that wait throw CLOSED, producers send what they have. Then the backend, when
    * it has something of its own to close. Resolves when all of it is closed.
    */
   close(): Promise<void> {
@@ -226,11 +244,21 @@ export class Client implements AsyncDisposable {
     return this.close();
   }
 
+  private async ask<T>(
+    question: (link: Link, options: RequestOptions) => Promise<T>,
+    { signal, ...request }: AskOptions,
+  ): Promise<T> {
+    const bad = badRequest("request", request) ?? badSignal(signal);
+    if (bad !== undefined) throw bad;
+    return this.control.use((link) => question(link, request), signal);
+  }
+
   private async closeOnce(): Promise<void> {
     const open = [...this.open];
     this.open.clear();
     const reason = clientClosed(this.address);
-    const ended = await Promise.allSettled([...open.map((end) => end(reason)), this.control.close()]);
+    this.control.destroy();
+    const ended = await Promise.allSettled(open.map((end) => end(reason)));
     await this.backend.close?.();
     for (const each of ended) if (each.status === "rejected") throw each.reason;
   }

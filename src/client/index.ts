@@ -36,6 +36,7 @@ export { fileCheckpoints } from "./checkpoint/file.js";
 export { memoryCheckpoints } from "./checkpoint/memory.js";
 export type { CheckpointPosition, CheckpointStore } from "./checkpoint/store.js";
 export {
+  type AskOptions,
   brokerBackend,
   Client,
   type ClientOptions,

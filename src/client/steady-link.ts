@@ -33,8 +33,6 @@ export interface SteadyLinkOptions {
 
 export class SteadyLink implements LinkUser {
   private link: Promise<Link> | undefined;
-  /** The same when it has been made. */
-  private made: Link | undefined;
   /** Ends the pauses between tries. */
   private readonly closing = new AbortController();
 
@@ -54,7 +52,9 @@ export class SteadyLink implements LinkUser {
       try {
         signal?.throwIfAborted();
         link = this.connected();
-        return await ask(await unlessAborted(unlessAborted(link, signal), this.closing.signal));
+        const made = await unlessAborted(unlessAborted(link, signal), this.closing.signal);
+        // What cannot be taken back is left behind: its answer goes nowhere.
+        return await unlessAborted(ask(made), signal);
       } catch (error) {
         if (signal?.aborted) throw signal.reason;
         if (this.closing.signal.aborted) throw this.closed();
@@ -74,15 +74,7 @@ export class SteadyLink implements LinkUser {
     await this.connected();
   }
 
-  /** Takes no more requests, and waits for those that are open; pauses, and a link that is just being made, end at once. */
-  async close(): Promise<void> {
-    const { made } = this;
-    this.closing.abort(this.closed());
-    if (made !== undefined) await made.close();
-    else this.drop(this.link);
-  }
-
-  /** What is open is rejected with CLOSED. */
+  /** At once: what is open is rejected with CLOSED, pauses and a link that is just being made end. All of it was only asked. */
   destroy(): void {
     this.closing.abort(this.closed());
     this.drop(this.link);
@@ -93,13 +85,8 @@ export class SteadyLink implements LinkUser {
     if (this.link === undefined) {
       const link = this.options.connect();
       this.link = link;
-      link.then(
-        (made) => {
-          if (this.link === link) this.made = made;
-        },
-        // What could not be made is not kept.
-        () => this.drop(link),
-      );
+      // What could not be made is not kept.
+      link.catch(() => this.drop(link));
     }
     return this.link;
   }
@@ -108,7 +95,6 @@ export class SteadyLink implements LinkUser {
   private drop(link: Promise<Link> | undefined): void {
     if (link === undefined || this.link !== link) return;
     this.link = undefined;
-    this.made = undefined;
     void link.then(
       (lost) => lost.destroy(),
       () => undefined,

@@ -87,6 +87,31 @@ describe("a client", () => {
     expect(await client.topics()).toHaveLength(1);
   });
 
+  it("ends what it asks by a signal, whether the broker is silent or away", async () => {
+    const { broker, client } = await clientOf();
+    await client.topics();
+    broker.intercept = ({ kind }) => kind !== RequestKind.HELLO_V1;
+    for (const isAway of [false, true]) {
+      if (isAway) broker.stop();
+      const stop = new AbortController();
+      const { signal } = stop;
+      const asked = [
+        client.topics([], { signal }),
+        client.listOffsets("orders", 0, "latest", { signal }),
+        client.offsetsAt("orders", "latest", { signal }),
+        client.consumer({ topic: "orders", partition: 0 }, { signal }),
+      ];
+      const settled = Promise.allSettled(asked);
+      await sleep(50);
+      stop.abort(new Error("enough"));
+      const reasons = (await settled).map((each) => (each.status === "rejected" ? String(each.reason) : each.status));
+      expect(reasons).toEqual(Array(4).fill("Error: enough"));
+      if (!isAway) await expect.poll(() => broker.sockets.size).toBeLessThanOrEqual(1);
+    }
+    await expect(client.topics([], { timeoutMs: "1s" } as object)).rejects.toThrow(code("BAD_ARGUMENT"));
+    await expect(client.topics([], { signal: {} } as object)).rejects.toThrow(code("BAD_ARGUMENT"));
+  });
+
   it("does not repeat what the broker refuses", async () => {
     const { broker, client } = await clientOf();
     await expect(client.listOffsets("no", 0, 5)).rejects.toThrow(code("UNKNOWN_TOPIC_OR_PARTITION"));
