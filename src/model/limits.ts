@@ -235,7 +235,7 @@ export const PRODUCE_RETRY_MS = 10_000;
 /** How long a verb may take to end after the first signal, for answers that are due and output that is slow. A person waits. */
 export const CLI_SIGNAL_WAIT_MS = 3_000;
 
-/** How often `millrace consume --checkpoint` saves while there is more to print: two barriers each, and what a kill prints again. */
+/** How often `millrace consume --checkpoint` saves: two barriers each time, and what a kill prints again. */
 export const CLI_CHECKPOINT_MS = 1_000;
 
 /** How often `millrace backup` looks at a partition again that retention changes under it: each time it has to be faster than a roll. */

@@ -5,6 +5,7 @@ import { fileCheckpoints } from "../../client/checkpoint/file.js";
 import type { CheckpointPosition, CheckpointStore } from "../../client/checkpoint/store.js";
 import type { RecordBatch } from "../../client/record-batch.js";
 import type { Start } from "../../client/start-position.js";
+import type { Timers } from "../../model/clock.js";
 import { type Offset, offset, type PartitionId } from "../../model/ids.js";
 import { CLI_CHECKPOINT_MS } from "../../model/limits.js";
 import type { Output } from "../output.js";
@@ -14,13 +15,16 @@ export class Bookmark {
   private readonly printed = new Map<number, CheckpointPosition>();
   private saved: ReadonlyMap<number, CheckpointPosition> = new Map();
   private turn: Promise<void> = Promise.resolve();
-  private lastAt = 0;
+  private lastAt = Number.NEGATIVE_INFINITY;
+  private cancel: (() => void) | undefined;
+  private failure: { readonly error: unknown } | undefined;
 
   constructor(
     readonly path: string,
     private readonly topic: string,
     /** Milliseconds that never go back. */
     private readonly now: () => number,
+    private readonly timers: Timers,
   ) {
     this.store = fileCheckpoints(path);
   }
@@ -41,13 +45,20 @@ export class Bookmark {
     this.set(partition, offset(baseOffset + count), epoch);
   }
 
-  /** Long enough ago. */
-  get isDue(): boolean {
-    return this.now() - this.lastAt >= CLI_CHECKPOINT_MS;
+  /** Saves when the last time is long enough ago, beside the printing. Throws what an earlier save has failed with. */
+  soon(output: Output): void {
+    if (this.failure !== undefined) throw this.failure.error;
+    this.cancel ??= this.timers.after(Math.max(0, this.lastAt + CLI_CHECKPOINT_MS - this.now()), () => {
+      this.save(output).catch((error: unknown) => {
+        this.failure ??= { error };
+      });
+    });
   }
 
   /** Writes what is in the output, and then saves that it was written. One at a time. */
   save(output: Output): Promise<void> {
+    this.cancel?.();
+    this.cancel = undefined;
     const done = this.turn.then(async () => {
       this.lastAt = this.now();
       const printed = new Map(this.printed);

@@ -50,8 +50,8 @@ when the broker is away it tries again until it is back. --until-end stops where
 --from takes earliest, latest, an offset (of one partition), or a time: 2026-11-30, 2026-11-30T14:05 (here), 2026-11-30T14:05:00Z,
 1796000000000ms. From a time on nothing is left out; a few records from just before it may come, too.
 
---checkpoint goes on where FILE says and saves there how far it was printed, after that was written: at least every second, when there
-is nothing more to print, and at the end, also by ^C. --from is for partitions that FILE does not know. Whoever is killed prints the
+--checkpoint goes on where FILE says and saves there how far it was printed, after that was written: about every second, and at the end,
+also by ^C. --from is for partitions that FILE does not know. Whoever is killed prints the
 last records again; none is left out. One FILE serves several topics, and one program at a time.
 
 Format: %t topic, %p partition, %o offset, %s payload, %% a percent sign; \\n \\t \\0 and so on.
@@ -103,7 +103,9 @@ async function consume(connection: Connection, topic: string, options: ConsumeVe
   const format = new Format(options.format);
   const [{ partitions, recordFormat }] = await connection.metadata([topic]);
   const bookmark =
-    options.checkpoint === undefined ? undefined : new Bookmark(options.checkpoint, topic, () => performance.now());
+    options.checkpoint === undefined
+      ? undefined
+      : new Bookmark(options.checkpoint, topic, () => performance.now(), systemTimers);
   const kept = (await bookmark?.load()) ?? new Map<number, Start>();
   const parts = await partsOf(connection, topic, partitions, options, kept);
   const { maxBytes, untilEnd, maxRecords = Number.POSITIVE_INFINITY } = options;
@@ -138,7 +140,7 @@ async function untilStopped(work: () => Promise<void>, printer: Printer, io: Io)
     waiting.interrupt();
   });
   const whole = async (): Promise<void> => {
-    const flushed = waiting.for(printer.flush());
+    const flushed = waiting.for(printer.end());
     // Whoever reads slowly gets whole lines; whoever does not read at all is not waited for.
     const cancel = signal && systemTimers.after(CLI_SIGNAL_WAIT_MS, () => waiting.interrupt());
     await flushed;

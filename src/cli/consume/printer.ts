@@ -44,13 +44,18 @@ export class Printer {
     if (i > 0) {
       this.bytes += batch.ranges[2 * i - 1];
       this.bookmark?.print(batch, i);
-      if (this.bookmark?.isDue) await this.flush();
+      this.bookmark?.soon(output);
     }
     progress.show(this.records, this.bytes, this.expected > 0 ? this.records / this.expected : undefined);
   }
 
-  /** What was printed is written, and that it was is saved. */
+  /** What was printed is written. */
   flush(): Promise<void> {
-    return this.bookmark?.save(this.output) ?? this.output.flush();
+    return this.output.flush();
+  }
+
+  /** What was printed is written, and that it was is saved. */
+  async end(): Promise<void> {
+    await (this.bookmark?.save(this.output) ?? this.output.flush());
   }
 }
