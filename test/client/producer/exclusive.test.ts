@@ -230,18 +230,18 @@ describe("a producer that is the only writer", () => {
   });
 
   it("gives up all that is in doubt when the repetition is refused for good, and begins anew at the log's end", async () => {
-    const { broker, producer } = await started({ requestsInFlight: 2 });
+    const { broker, producer } = await started({ requestsInFlight: 3 });
     await producer.batch("orders", ["warm"], { partition: 0 });
     let turn = 0;
-    broker.refuse = (request) => (isProduce(request) && turn === 2 ? ErrorCodes.CORRUPT_REQUEST : undefined);
+    broker.refuse = (request) => (isProduce(request) && turn === 3 ? ErrorCodes.CORRUPT_REQUEST : undefined);
     broker.intercept = (request) => {
-      if (!isProduce(request) || turn++ > 1) return false;
-      if (turn === 2) request.socket.resetAndDestroy();
+      if (!isProduce(request) || turn++ > 2) return false;
+      if (turn === 3) request.socket.resetAndDestroy();
       return true;
     };
     const codes = await Promise.all(batches(producer, 4).map(codeOf));
-    expect(codes).toEqual(["OUTCOME_UNKNOWN", "OUTCOME_UNKNOWN", "sent", "sent"]);
-    // The two had been written, and are there once.
+    expect(codes).toEqual(["OUTCOME_UNKNOWN", "OUTCOME_UNKNOWN", "OUTCOME_UNKNOWN", "sent"]);
+    // The three had been written, and are there once.
     expect(texts(broker)).toEqual(["warm", ...written(4)]);
   });
 

@@ -4,10 +4,10 @@ import { getEventListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Producer } from "../../../src/client/producer/producer.js";
-import type { ProducerOptions } from "../../../src/client/producer/producer-options.js";
+import type { ProducerOptions, SentRecord } from "../../../src/client/producer/producer-options.js";
 import { RequestKind } from "../../../src/protocol/api-keys.js";
 import { hex } from "../../support/bytes.js";
-import { FakeBroker, type FakeOptions } from "../../support/fake-broker.js";
+import { FakeBroker, type FakeOptions, type FakeRequest } from "../../support/fake-broker.js";
 import { ManualTime } from "../../support/manual-time.js";
 import { until } from "../../support/waiting.js";
 import { backendOf, codeOf, isProduce, texts } from "./backends.js";
@@ -199,6 +199,30 @@ describe("a producer", () => {
     expect(offsets.map((at) => texts(broker)[at])).toEqual(["record 0", "record 2", "record 4"]);
     expect(texts(broker).filter((text) => text === "record 3")).toEqual([]);
     await producer.close();
+  });
+
+  it("tells the others their places also where batches that waited were put together", async () => {
+    const { broker, producer } = await started({ requestsInFlight: 1 });
+    await producer.send("orders", "warm");
+    const held: FakeRequest[] = [];
+    broker.intercept = (request) => isProduce(request) && held.length === 0 && held.push(request) > 0;
+    const first = producer.send("orders", "in flight");
+    await until("it is in flight", () => held.length === 1);
+    const abort = new AbortController();
+    const sends: Promise<SentRecord>[] = [];
+    for (const turn of [0, 1, 2]) {
+      sends.push(producer.send("orders", `kept ${turn}`));
+      producer.send("orders", `given up ${turn}`, { signal: abort.signal }).catch(() => undefined);
+      sends.push(producer.send("orders", `also kept ${turn}`));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    abort.abort();
+    for (const { socket, answer } of held) if (answer !== undefined) socket.write(answer);
+    const places = (await Promise.all([first, ...sends])).map(({ offset }) => texts(broker)[offset]);
+    const kept = [0, 1, 2].flatMap((turn) => [`kept ${turn}`, `also kept ${turn}`]);
+    expect(places).toEqual(["in flight", ...kept]);
+    expect(texts(broker)).toEqual(["warm", "in flight", ...kept]);
+    expect(produces(broker)).toHaveLength(3);
   });
 
   it("leaves out what was given up before its topic was known, and lets go of the signals", async () => {
