@@ -116,6 +116,23 @@ describe("the memory of a producer", () => {
     expect(broker.requests.filter(isProduce).length).toBeLessThan(40);
   });
 
+  it("has room again for what was given up before it left", async () => {
+    const { producer, wakeUp } = await slow({ queuedBytesMax: 16 * KIB, lingerMs: 3_600_000 });
+    wakeUp();
+    await producer.batch("orders", ["warm"]);
+    for (let i = 0; i < 50; i++) {
+      const abort = new AbortController();
+      const sent = codeOf(producer.send("orders", "x".repeat(KIB), { signal: abort.signal }));
+      abort.abort();
+      await sent;
+      await producer.flush();
+    }
+    expect(producer.hasRoom).toBe(true);
+    const kept = codeOf(producer.send("orders", "kept"));
+    await producer.flush();
+    expect(await kept).toBe("sent");
+  });
+
   it("takes one record that is larger than the bound", async () => {
     const { producer, wakeUp } = await slow({ queuedBytesMax: 800 });
     wakeUp();
