@@ -4,6 +4,7 @@
 import { join } from "node:path";
 import type { Command } from "commander";
 import { fileCheckpoints } from "../client/checkpoint/file.js";
+import { positionKey } from "../client/checkpoint/store.js";
 import type { PartitionMetadata, TopicMetadata } from "../protocol/metadata.js";
 import { type PartitionSize, sizeOfPartition } from "./sizes.js";
 import type { Column } from "./table.js";
@@ -69,13 +70,14 @@ export async function rowsOf(
   { checkpoint }: RowOptions,
   dataDir: string | undefined,
 ): Promise<PartitionRow[]> {
-  const kept = checkpoint === undefined ? undefined : await fileCheckpoints(checkpoint).load();
+  const positions = checkpoint === undefined ? undefined : await fileCheckpoints(checkpoint).load();
+  const kept = positions && new Map(positions.map((each) => [positionKey(each.topic, each.partition), each.offset]));
   return Promise.all(
     topics.flatMap(({ topic, recordFormat, partitions }) =>
       partitions.map(async (metadata): Promise<PartitionRow> => {
         const { partition, highWatermark, logStartOffset } = metadata;
         const size = dataDir && (await sizeIn(join(dataDir, `${topic}-${partition}`)));
-        const position = kept?.find((each) => each.topic === topic && each.partition === partition)?.offset;
+        const position = kept?.get(positionKey(topic, partition));
         return {
           topic,
           recordFormat,

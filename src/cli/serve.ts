@@ -10,7 +10,7 @@ export function serveCommand(
   program
     .command("serve")
     .summary("run a broker")
-    .description("Run a broker, as `node dist/broker.js` does.")
+    .description("Run a broker, as `node dist/broker.js` does. `millrace serve --help` lists its settings.")
     .argument("[settings...]")
     .allowUnknownOption()
     .passThroughOptions()

@@ -138,6 +138,32 @@ describe("a backup", () => {
     40_000,
   );
 
+  it("F20 that is restored tells a reader that saw more of the original, also when it has grown again", async () => {
+    const [dataDir, copy] = [tempDir("data"), join(tempDir("backup"), "copy")];
+    const file = join(tempDir("checkpoint"), "orders.checkpoint");
+    const one = { topics: "orders:1" };
+    const produce = async (to: BrokerProcess, text: string, lines: number): Promise<void> => {
+      const cli = new CliProcess(["produce", "orders", ...at(to)]);
+      cli.child.stdin?.end(`${text}\n`.repeat(lines));
+      expect((await cli.exited).code).toBe(0);
+    };
+    const consume = ["consume", "orders", "--until-end", "--checkpoint", file];
+    const original = await spawnReady(settings(dataDir, one));
+    await produce(original, "kept", 100);
+    await backup(copy, dataDir, original);
+    await produce(original, "lost", 50);
+    expect((await run([...consume, ...at(original)])).split("\n").length - 1).toBe(150);
+    original.kill("SIGKILL");
+
+    const restored = await spawnReady(settings(copy, one));
+    await produce(restored, "new", 80);
+    const cli = new CliProcess([...consume, ...at(restored)]);
+    expect([(await cli.exited).code, cli.stdout.toString()]).toEqual([1, ""]);
+    expect(cli.stderr).toMatch(/orders-0 was cut at offset 100.*\n {2}the position is kept in /);
+    const anew = await run(["consume", "orders", "--until-end", "--from", "100", "--partition", "0", ...at(restored)]);
+    expect(anew).toBe("new\n".repeat(80));
+  });
+
   it("has no hole when retention removes segments while it is made", async () => {
     const dataDir = tempDir("data");
     const retention = { "retention.bytes": "512KiB", "retention.check.ms": "20ms" };
