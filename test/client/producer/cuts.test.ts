@@ -151,13 +151,14 @@ describe("a producer whose connection dies", () => {
   it("finds the partitions that a restart has added", async () => {
     const first = await FakeBroker.start({ topics: { orders: 1 } });
     const target = { address: first.address };
-    const producer = new Producer(backendOf(target), { lingerMs: 0 });
+    const backend = backendOf(target);
+    const producer = new Producer(backend, { lingerMs: 0 });
     onTestFinished(() => producer.destroy());
     expect((await producer.send("orders", "x")).partition).toBe(0);
     const second = await FakeBroker.start({ topics: { orders: 4 } });
     target.address = second.address;
     first.stop();
-    await until("the loss is seen", () => first.sockets.size === 0);
+    await backend.links[0].closed;
     expect(await codeOf(producer.send("orders", "y", { partition: 0 }))).toBe("sent");
     const partitions = [];
     for (let i = 0; i < 4; i++) partitions.push((await producer.send("orders", "z")).partition);

@@ -89,6 +89,13 @@ describe("a producer", () => {
     expect(together.map(({ partition }) => partition)).toEqual([2, 2, 2]);
   });
 
+  it("P05 a batch that is full ends its partition's turn", async () => {
+    const { producer } = await started({ lingerMs: 0, batchBytes: 100 }, { topics: { orders: 3 } });
+    await producer.send("orders", "warm", { partition: 2 });
+    const sent = await Promise.all(Array.from({ length: 7 }, () => producer.send("orders", "x".repeat(60))));
+    expect(sent.map(({ partition }) => partition)).toEqual([0, 1, 2, 0, 1, 2, 0]);
+  });
+
   it("P06 counts the linger from the first record of a batch", async () => {
     const time = new ManualTime();
     const { broker, producer } = await started({ lingerMs: 100, time });
