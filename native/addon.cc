@@ -6,7 +6,7 @@
 #include "wrap/exports.h"
 
 static Napi::Object Init(Napi::Env env, Napi::Object exports) {
-  millrace::InitEnv(env);
+  if (!millrace::InitEnv(env)) return exports;
   millrace::ExportStorage(env, exports);
   millrace::ExportSelector(env, exports);
   return exports;

@@ -3,6 +3,7 @@
 
 #include "core/gather.h"
 
+#include <cerrno>
 #include <cstring>
 
 #include "core/bytes.h"
@@ -43,9 +44,15 @@ int Gather::Add(const Batch& batch) {
 
 int Gather::AddOneByOne(const Batch& batch) {
   const std::uint8_t* at = batch.wire;
+  std::uint32_t left = batch.wire_bytes;
   for (std::uint32_t i = 0; i < batch.records; i++) {
+    // Memory that is shared may have changed since it was checked. Nothing sensible can be stored then.
+    if (left < kWireHeader) return EINVAL;
     const std::uint32_t size = LoadBigEndian32(at);
     at += kWireHeader;
+    left -= kWireHeader;
+    if (size > left) return EINVAL;
+    left -= size;
     const bool direct = size > kDirectBytes;
     if (const int code = MakeRoom(format_.header_bytes + (direct ? 0 : size))) return code;
     std::uint8_t* const out = scratch_->bytes.get() + used_;
@@ -60,7 +67,7 @@ int Gather::AddOneByOne(const Batch& batch) {
     }
     at += size;
   }
-  return 0;
+  return left == 0 ? 0 : EINVAL;
 }
 
 int Gather::MakeRoom(std::size_t bytes) {

@@ -26,8 +26,8 @@ constexpr int kBacklog = 4096;
 Fd NewSocket(int family) {
   Fd fd(socket(family, SOCK_STREAM, 0));
   if (!fd.valid()) return fd;
-  fcntl(fd.get(), F_SETFD, FD_CLOEXEC);
-  fcntl(fd.get(), F_SETFL, O_NONBLOCK);
+  // One that blocks would stop the loop at the first client that changed its mind.
+  if (fcntl(fd.get(), F_SETFD, FD_CLOEXEC) != 0 || fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0) fd.Reset();
   return fd;
 }
 
@@ -82,15 +82,14 @@ bool IsStale(const sockaddr_un& address) {
 }
 }  // namespace
 
+// One that is bound and could not listen goes as one that listened: with the file of its name.
 Listener::~Listener() {
   if (fd_.valid() && !path_.empty()) unlink(path_.c_str());
 }
 
 SysError Listener::Listen() {
   if (listen(fd_.get(), kBacklog) == 0) return {};
-  SysError error = SysError::Last("listen");
-  fd_.Reset();
-  return error;
+  return SysError::Last("listen", path_);
 }
 
 SysError Listener::OpenTcp(const std::string& host, int port) {

@@ -9,6 +9,7 @@
 
 #include "core/bytes.h"
 #include "core/io.h"
+#include "core/page.h"
 #include "core/platform.h"
 
 namespace millrace {
@@ -77,7 +78,7 @@ void MappedWriter::NameChanged(const std::string& path) {
 SysError MappedWriter::ForceRange(std::uint32_t from, std::uint32_t to) {
   // Exactly what was written: a barrier on the whole file would write all pages that were populated ahead,
   // too. The page of `from` was forced with the last barrier and has new bytes behind them.
-  const std::uint32_t first = from / Mapping::PageBytes() * Mapping::PageBytes();
+  const std::uint32_t first = PageFloor(from);
   if (const int code = ForceMapped(file()->fd(), mapping_.base() + first, to - first))
     return Failure(code, "msync");
   PrepareAhead(from, to);
@@ -97,9 +98,14 @@ int MappedWriter::ReserveWithoutBlocks(std::uint32_t from, std::uint32_t to) {
 int MappedWriter::Fill(std::uint32_t from, std::uint32_t to) {
   // By a write and not by faults alone: those bring in one page at a time, each by a read that finds nothing.
   if (const int code = WriteZeros(file()->fd(), from, to)) return code;
-  const std::uint32_t first = from / Mapping::PageBytes() * Mapping::PageBytes();
+  const std::uint32_t first = PageFloor(from);
   (void)platform::PopulateForWriting(mapping_.base() + first, to - first);
   return 0;
+}
+
+void MappedWriter::HandOver(std::uint32_t end) {
+  // After a close the mapping is gone, and was handed over then.
+  if (mapping_.base() != nullptr) platform::HandOverMapping(mapping_.base(), end);
 }
 
 void MappedWriter::Release() {

@@ -27,6 +27,7 @@ class MappedWriter final : public SegmentWriter {
   SysError ForceRange(std::uint32_t from, std::uint32_t to) override;
   int ReserveWithoutBlocks(std::uint32_t from, std::uint32_t to) override;
   int Fill(std::uint32_t from, std::uint32_t to) override;
+  void HandOver(std::uint32_t end) override;
   void Release() override;
 
   void PrepareAhead(std::uint32_t from, std::uint32_t to);

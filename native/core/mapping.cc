@@ -114,11 +114,6 @@ MappingRecord* Enter(std::uint8_t* base, std::size_t bytes, const std::string& n
 
 }  // namespace
 
-std::uint32_t Mapping::PageBytes() {
-  static const auto bytes = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));
-  return bytes;
-}
-
 int Mapping::Map(int fd, std::size_t bytes, const std::string& name) {
   void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (address == MAP_FAILED) return errno;

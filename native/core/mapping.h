@@ -26,8 +26,6 @@ class Mapping {
   std::uint8_t* base() const { return base_; }
   void set_name(const std::string& name);
 
-  static std::uint32_t PageBytes();
-
  private:
   std::uint8_t* base_ = nullptr;
   std::size_t bytes_ = 0;

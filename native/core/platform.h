@@ -43,7 +43,10 @@ PopulateResult PopulateForWriting(void* address, std::size_t bytes);
  * in its cache. */
 void WriteOut(int fd, off_t position, std::size_t bytes);
 
-/** Before a mapping goes away: its pages must be the file's from here on. Linux has one cache for both. */
+/**
+ * What was written to the mapping is the file's from here on, for `ForceFile` or because the mapping goes
+ * away. Linux has one cache for both.
+ */
 void HandOverMapping(void* address, std::size_t written);
 
 /** `pread` that does not wait for a disk: −1 with EAGAIN when the first byte is not cached; short when later

@@ -12,16 +12,12 @@
 #include <cstring>
 #include <vector>
 
+#include "core/page.h"
 #include "core/platform.h"
 #include "core/residency.h"
 
 namespace millrace {
 namespace {
-
-std::size_t PageBytes() {
-  static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  return bytes;
-}
 
 /** Some file systems (network, FAT) refuse F_FULLFSYNC; then `fsync` is all there is. */
 int FullSync(int fd) {
@@ -88,7 +84,7 @@ PopulateResult PopulateForWriting(void*, std::size_t) { return PopulateResult::k
 void WriteOut(int, off_t, std::size_t) {}
 
 void HandOverMapping(void* address, std::size_t written) {
-  // A failure shows in the F_FULLFSYNC that follows at a seal; without one nothing was promised.
+  // A failure shows in the F_FULLFSYNC that follows; without one nothing was promised.
   if (written > 0) (void)::msync(address, written, MS_SYNC);
 }
 

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cerrno>
 
+#include "core/page.h"
 #include "core/platform.h"
 #include "core/residency.h"
 
@@ -43,11 +44,6 @@ struct Cachestat {
 };
 
 std::atomic<bool> cachestat_missing{false};
-
-std::uint64_t PageBytes() {
-  static const auto bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  return bytes;
-}
 
 enum class Known { kCached, kNotCached, kUnknown };
 

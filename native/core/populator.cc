@@ -3,10 +3,9 @@
 
 #include "core/populator.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
+#include "core/page.h"
 #include "core/platform.h"
 
 namespace millrace {
@@ -17,13 +16,6 @@ namespace {
 constexpr std::uint32_t kPieceBytes = 2 * 1024 * 1024;
 /** The same for a piece that is written out: the disk's time comes on top. */
 constexpr std::uint32_t kPreparedPieceBytes = 512 * 1024;
-
-std::uint32_t PageBytes() {
-  static const auto bytes = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));
-  return bytes;
-}
-std::uint32_t PageFloor(std::uint32_t position) { return position / PageBytes() * PageBytes(); }
-std::uint32_t PageCeiling(std::uint32_t position) { return PageFloor(position + PageBytes() - 1); }
 
 }  // namespace
 

@@ -105,6 +105,8 @@ void SegmentWriter::Populate(std::uint32_t) {}
 
 int SegmentWriter::Fill(std::uint32_t, std::uint32_t) { return 0; }
 
+void SegmentWriter::HandOver(std::uint32_t) {}
+
 void SegmentWriter::NameChanged(const std::string& path) {
   std::lock_guard<std::mutex> lock(naming_);
   name_ = path;
@@ -169,6 +171,7 @@ SysError SegmentWriter::Force(std::uint32_t end) {
   if (!resized_ && end <= forced_) return {};
   SysError error;
   if (resized_) {
+    HandOver(end);
     if (const int code = ForceFile(file_->fd())) error = Failure(code, "fsync");
   } else {
     error = ForceRange(forced_, end);

@@ -124,6 +124,8 @@ class SegmentWriter {
   /** Makes pages of [from, to) quick to write. They have blocks, and nobody writes there yet. 0, or the
    * errno. */
   virtual int Fill(std::uint32_t from, std::uint32_t to);
+  /** Before the whole file is forced: what was written up to `end` must be the file's. */
+  virtual void HandOver(std::uint32_t end);
   /** Lets go of everything but the file. */
   virtual void Release() = 0;
 

@@ -31,6 +31,13 @@ void WorkerPool::Submit(std::function<void()> job) {
 void WorkerPool::set_limit(std::size_t threads) {
   std::lock_guard<std::mutex> lock(mutex_);
   limit_ = threads;
+  // Jobs that wait already get the threads that they may have now.
+  for (std::size_t served = idle_; !stopping_ && served < jobs_.size() && threads_.size() < limit_;
+       served++) {
+    Thread thread;
+    if (!thread.Start([this] { Run(); })) return;
+    threads_.push_back(std::move(thread));
+  }
 }
 
 void WorkerPool::Stop() {

@@ -22,7 +22,7 @@ class WorkerPool {
 
   /** Runs `job` on one of the threads, in the order of submission when there is one thread. */
   void Submit(std::function<void()> job);
-  /** Changes how many threads may be started; running ones stay. */
+  /** Changes how many threads there may be; running ones stay, and jobs that wait get new ones at once. */
   void set_limit(std::size_t threads);
   /** Drops jobs that have not begun, waits for those that have, joins. Later jobs are dropped. */
   void Stop();

@@ -1,8 +1,10 @@
 // Segment writers by number, for the append table. A number is a slot below a generation, so that one that is
-// kept too long never reaches the next writer of its slot. Loop thread only.
+// kept too long does not reach the next writer of its slot. Slots rest before they are used again, first in,
+// first out: a number comes back after two million writers. Loop thread only.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -14,12 +16,12 @@ class WriterRegistry {
  public:
   std::int32_t Add(std::shared_ptr<SegmentWriter> writer) {
     std::uint32_t slot;
-    if (free_.empty()) {
+    if (free_.size() < kResting) {
       slot = static_cast<std::uint32_t>(entries_.size());
       entries_.emplace_back();
     } else {
-      slot = free_.back();
-      free_.pop_back();
+      slot = free_.front();
+      free_.pop_front();
     }
     Entry& entry = entries_[slot];
     entry.id = static_cast<std::int32_t>(slot | (entry.generation << kSlotBits));
@@ -51,6 +53,7 @@ class WriterRegistry {
   static constexpr std::uint32_t kGenerationMask =
       (1u << (31 - kSlotBits)) - 1;  // The number stays positive.
   static constexpr std::int32_t kNone = -1;
+  static constexpr std::size_t kResting = 1024;  // 32 KiB of entries.
 
   struct Entry {
     std::int32_t id = kNone;
@@ -58,7 +61,7 @@ class WriterRegistry {
     std::shared_ptr<SegmentWriter> writer;
   };
   std::vector<Entry> entries_;
-  std::vector<std::uint32_t> free_;
+  std::deque<std::uint32_t> free_;
 };
 
 }  // namespace millrace

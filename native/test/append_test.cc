@@ -274,8 +274,13 @@ TEST("a number that was kept too long does not reach the next writer of its slot
   EXPECT_NE(first, second);
   EXPECT_TRUE(writers.Find(first) == nullptr);
   EXPECT_TRUE(writers.Find(second) != nullptr);
-  for (int i = 0; i < 5000; i++) writers.Remove(writers.Add(nullptr));
-  EXPECT_GE(writers.Add(nullptr), 0);
+  for (int i = 0; i < 2'000'000; i++) {
+    const auto id = writers.Add(nullptr);
+    EXPECT_GE(id, 0);
+    ASSERT_NE(id, first);
+    writers.Remove(id);
+  }
+  EXPECT_TRUE(writers.Find(second) != nullptr);
 }
 
 TEST("random turns leave exactly the accepted batches behind") {

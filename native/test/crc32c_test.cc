@@ -75,6 +75,19 @@ TEST("a size that was changed after the check does not lead out of the region") 
   }
 }
 
+TEST("a size that was changed to end where no header fits any more does not lead out of the region") {
+  for (const std::uint8_t changed : {41, 42, 44}) {
+    // Exactly as large as it says, so that a sanitizer sees the first byte that is read behind it.
+    Memory wire = Wire({20, 20});
+    wire[3] = changed;
+    for (const Crc32c* kind : Kinds()) {
+      Memory out(1024, 0);
+      kind->copy_with_sums(wire.data(), wire.data() + wire.size(), 2, out.data());
+      for (std::size_t i = 8 + std::size_t{changed}; i < out.size(); i++) EXPECT_EQ(out[i], 0);
+    }
+  }
+}
+
 TEST("the active kind is one of those that run here") {
   bool found = false;
   for (const Crc32c* kind : Kinds()) found = found || kind == &ActiveCrc32c();

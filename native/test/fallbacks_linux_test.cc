@@ -11,6 +11,7 @@
 
 #include <cerrno>
 
+#include "core/listener.h"
 #include "core/platform.h"
 #include "core/populator.h"
 #include "core/residency.h"
@@ -165,6 +166,47 @@ TEST("a reservation that fails leaves the writer as it was") {
              writer->broken() == 0 && Add(writer.get(), 100, 1) && writer->Force(104).code == 0;
     });
   }
+}
+
+TEST("filling ahead that finds the disk full leaves the writer as it was, and others go on reserving") {
+  ScratchDir dir;
+  SegmentWriterConfig config = Config(dir.At("a"), SegmentMode::kMapped, RecordFormatId::kPlain, 8 << 20);
+  config.reserve = 8192;
+  SysError created;
+  const auto writer = SegmentWriter::Create(config, &created);
+  const auto goes_on = [&] {
+    return writer->reserved() == 8192 && writer->broken() == 0 && Add(writer.get(), 100, 1) &&
+           writer->Force(104).code == 0;
+  };
+  InChildWithout({{SYS_fallocate, ENOSPC}},
+                 [&] { return writer->ReserveFilled(config.capacity).code == ENOSPC && goes_on(); });
+  // The blocks are there and the zeros are refused all the same, as a file system that copies on write may.
+  InChildWithout({{SYS_pwritev, ENOSPC}}, [&] {
+    return writer->ReserveFilled(config.capacity).code == ENOSPC && goes_on() &&
+           writer->Reserve(4 << 20).code == 0 && writer->reserved() == 4 << 20 &&
+           writer->Finish(true).code == 0 && SizeOf(dir.At("a")) == 104;
+  });
+}
+
+TEST("a socket that may not listen is an error, and no file of its name stays") {
+  ScratchDir dir;
+  InChildWithout({{SYS_listen, EADDRINUSE}}, [&] {
+    SysError error;
+    {
+      Listener listener;
+      error = listener.OpenUnix(dir.At("s"));
+    }
+    return error.code == EADDRINUSE && std::string(error.syscall) == "listen" && error.path == dir.At("s") &&
+           SizeOf(dir.At("s")) == -1;
+  });
+}
+
+TEST("a socket that would block is not listened on") {
+  ScratchDir dir;
+  InChildWithout({{SYS_fcntl, EPERM}}, [&] {
+    return Listener().OpenUnix(dir.At("s")).code == EPERM &&
+           Listener().OpenTcp("127.0.0.1", 0).code == EPERM && SizeOf(dir.At("s")) == -1;
+  });
 }
 
 TEST("a segment that is there opens on a full disk, with nothing reserved, and goes on when there is room") {

@@ -298,6 +298,24 @@ TEST("groups larger than the buffer, records larger than it, and more parts than
   }
 }
 
+TEST("sizes that somebody else changes after the check lead nowhere, and break the writer") {
+  // Larger than what is left, to where no header fits any more, and less than the region has.
+  for (const std::uint32_t changed : {0x7FFFFFFFu, 3u * 9000 + 7, 5u}) {
+    ScratchDir dir;
+    const Writer writer =
+        Created(Config(dir.At("a.log"), SegmentMode::kFileChannel, RecordFormatId::kCrc32c));
+    Memory wire = Wire({9000, 9000, 9000});
+    const auto bytes = static_cast<std::uint32_t>(wire.size());
+    for (int i = 0; i < 4; i++)
+      wire[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(changed >> (24 - 8 * i));
+    WriteScratch scratch;
+    writer->Stage({wire.data(), bytes, 3, bytes + 3 * 4});
+    EXPECT_EQ(writer->Commit(&scratch), EINVAL);
+    EXPECT_EQ(writer->broken(), EINVAL);
+    EXPECT_EQ(writer->end(), 0u);
+  }
+}
+
 TEST("a mapped segment can be filled to its last byte") {
   for (const RecordFormatId format : kFormats) {
     ScratchDir dir;

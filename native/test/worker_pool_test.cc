@@ -45,6 +45,24 @@ TEST("never more threads than the limit, and as many when there is work") {
   EXPECT_EQ(most.load(), 3);
 }
 
+TEST("a limit that is raised is good for the jobs that wait already") {
+  WorkerPool pool(1);
+  std::atomic<int> running{0};
+  std::atomic<bool> go_on{false};
+  for (int i = 0; i < 4; i++) {
+    pool.Submit([&] {
+      running++;
+      while (!go_on) usleep(100);
+    });
+  }
+  while (running == 0) usleep(100);
+  pool.set_limit(3);
+  for (int tries = 0; tries < 100'000 && running < 3; tries++) usleep(100);
+  EXPECT_EQ(running.load(), 3);
+  go_on = true;
+  while (running < 4) usleep(100);
+}
+
 TEST("stopping waits for what runs, drops what waits, and takes nothing more") {
   for (int round = 0; round < 20; round++) {
     WorkerPool pool(2);

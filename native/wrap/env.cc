@@ -17,8 +17,9 @@ namespace millrace {
 EnvData::EnvData(Napi::Env env) : env_(env), storage_(std::make_shared<StorageEnv>()) {
   storage_->env_data = this;
   napi_get_uv_event_loop(env_, &loop_);
-  async_ = new uv_async_t;
-  uv_async_init(loop_, async_, OnWake);
+  auto async = std::make_unique<uv_async_t>();
+  if (uv_async_init(loop_, async.get(), OnWake) != 0) return;
+  async_ = async.release();
   async_->data = this;
   uv_unref(reinterpret_cast<uv_handle_t*>(async_));
   completions_ = std::make_unique<CompletionQueue>([this] { uv_async_send(async_); });
@@ -90,11 +91,16 @@ static void StayLoaded() {
   });
 }
 
-void InitEnv(Napi::Env env) {
+bool InitEnv(Napi::Env env) {
   StayLoaded();
+  auto data = std::make_unique<EnvData>(env);
+  if (!data->ready()) {
+    napi_throw_error(env, nullptr, "the event loop has no descriptor left to be woken by");
+    return false;
+  }
   napi_set_instance_data(
-      env, new EnvData(env), [](napi_env, void* data, void*) { delete static_cast<EnvData*>(data); },
-      nullptr);
+      env, data.release(), [](napi_env, void* data, void*) { delete static_cast<EnvData*>(data); }, nullptr);
+  return true;
 }
 
 }  // namespace millrace

@@ -19,6 +19,8 @@ class EnvData {
   explicit EnvData(Napi::Env env);
   ~EnvData();
   static EnvData* Get(napi_env env);
+  /** False when results could not come back from the pools; then nothing of it may be used. */
+  bool ready() const { return async_ != nullptr; }
 
   napi_env env() const { return env_; }
   uv_loop_t* loop() const { return loop_; }

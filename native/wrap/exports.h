@@ -5,7 +5,8 @@
 
 namespace millrace {
 
-void InitEnv(Napi::Env env);
+/** False when it has thrown. */
+bool InitEnv(Napi::Env env);
 /** Files, segments, append, lock, facts: wrap/storage_*.cc. */
 void ExportStorage(Napi::Env env, Napi::Object exports);
 /** The selector: wrap/selector_wrap.cc. */

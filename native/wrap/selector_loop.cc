@@ -34,16 +34,16 @@ std::shared_ptr<SelectorLoop> SelectorLoop::Start(napi_env env, napi_value self,
   loop->selector_ = std::make_unique<Selector>(loop->setup_.options, loop->setup_.tables, data->reads(),
                                                data->completions(), [raw] { raw->Reschedule(); });
   SysError error = loop->selector_->Open();
-  if (!error && uv_poll_init(data->loop(), &loop->poll_, loop->selector_->fd()) != 0) {
-    error = {EINVAL, "uv_poll_init", {}};
-  }
+  const int polled = error ? 0 : uv_poll_init(data->loop(), &loop->poll_, loop->selector_->fd());
+  if (polled != 0) error = {-polled, "uv_poll_init", {}};
   if (error) {
     napi_throw(env, MakeError(env, error));
     loop->ReleaseReferences();
     return nullptr;
   }
-  uv_idle_init(data->loop(), &loop->idle_);
-  uv_timer_init(data->loop(), &loop->timer_);
+  // These two take nothing that could be lacking.
+  (void)uv_idle_init(data->loop(), &loop->idle_);
+  (void)uv_timer_init(data->loop(), &loop->timer_);
   loop->poll_.data = loop->idle_.data = loop->timer_.data = raw;
   loop->open_handles_ = 3;
   loop->self_ = loop;

@@ -310,6 +310,7 @@ export interface NativeSelector {
   destroy(): void;
 }
 
+/** Held until `release`, and no longer than the object lives: when it is collected the lock goes, so its owner keeps it. */
 export interface DirectoryLock {
   release(): void;
 }
@@ -338,6 +339,8 @@ export interface NativeAddon {
    * Appends `rows` batches, in order, in one call: the only copy between socket and log. Checks each region before a byte
    * of it is written. Returns how many rows of `indexOut` were filled (an entry for a batch that starts an index interval,
    * and for each interval inside it; when `indexOut` is full the rest is left out, which is correct, only sparser).
+   * The sources must not change meanwhile: where another thread does that to a SharedArrayBuffer nothing outside of them is
+   * touched, but what is stored is nonsense, or the writer is broken (EINVAL).
    */
   append(table: Int32Array, rows: number, sources: readonly Uint8Array[], indexOut: Uint32Array): number;
   /** Checks a record region and measures how much of it fits `room` stored bytes. `maxPayload` bounds one record. */
@@ -367,7 +370,10 @@ export interface NativeAddon {
   /** How many barriers have really been issued by this process's addon (fsync, fdatasync, msync with MS_SYNC). */
   barrierCount(): number;
 
-  /** Threads of the pools; takes effect on threads not started yet. Defaults: barriers 8, reads 4, maintenance 2. */
+  /**
+   * How many threads the pools may have. What waits already gets new ones at once; threads that run stay. Defaults: barriers 8,
+   * reads 4, maintenance 2.
+   */
   configurePools(options: { barriers?: number; reads?: number; maintenance?: number }): void;
 
   readonly Selector: new (
