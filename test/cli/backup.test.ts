@@ -84,7 +84,9 @@ async function recordsOf(broker: BrokerProcess, partition: number): Promise<Map<
 }
 
 const offsetsOf = async (broker: BrokerProcess) =>
-  jsonRows<{ durableOffset: number; epoch: number }>(await run(["topics", "orders", "--json", ...at(broker)]));
+  jsonRows<{ durableOffset: number; logEndOffset: number; epoch: number }>(
+    await run(["topics", "orders", "--json", ...at(broker)]),
+  );
 
 const sumsOf = (dir: string): Record<string, string> =>
   Object.fromEntries(
@@ -247,7 +249,9 @@ describe("a backup", () => {
     const [dataDir, copy] = [tempDir("data"), join(tempDir("backup"), "copy")];
     const broker = await spawnReady(settings(dataDir));
     const producing = load(broker, ["--ack", "written"]);
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await vi.waitUntil(async () => (await offsetsOf(broker)).every(({ logEndOffset }) => logEndOffset > 5000), {
+      timeout: 15_000,
+    });
     broker.kill("SIGKILL");
     await producing.stop();
     await broker.exited;
