@@ -129,7 +129,8 @@ SysError SegmentWriter::Reserve(std::uint32_t up_to) {
   const std::uint32_t from = reserved_.load(std::memory_order_relaxed);
   const std::uint32_t to = std::min(up_to, capacity_);
   if (finished_ || to <= from) return {};
-  SysError error = ReserveBlocks(from, to);
+  bool filled = false;
+  SysError error = ReserveBlocks(from, to, to, &filled);
   if (!error) reserved_.store(to, std::memory_order_release);
   return error;
 }
@@ -140,26 +141,31 @@ SysError SegmentWriter::ReserveFilled(std::uint32_t up_to) {
     std::lock_guard<std::mutex> lock(reserving_);
     const std::uint32_t from = reserved_.load(std::memory_order_relaxed);
     if (finished_ || from >= end) return {};
+    const std::uint32_t to = std::min(end, from - from % kFilledPieceBytes + kFilledPieceBytes);
+    bool filled = false;
     // Blocks for all of it first: a call for each piece would wait for the journal each time.
     if (blocks_ < end) {
-      if (SysError error = ReserveBlocks(from, end)) return error;
-      blocks_ = end;
+      if (SysError error = ReserveBlocks(from, end, to, &filled)) return error;
+      if (!filled) blocks_ = end;
     }
-    const std::uint32_t to = std::min(end, from - from % kFilledPieceBytes + kFilledPieceBytes);
-    if (const int code = Fill(from, to)) return Failure(code, "pwrite");
+    if (!filled) {
+      if (const int code = Fill(from, to)) return Failure(code, "pwrite");
+    }
     reserved_.store(to, std::memory_order_release);
   } while (waiting_.load(std::memory_order_relaxed) == 0);
   return {};
 }
 
-SysError SegmentWriter::ReserveBlocks(std::uint32_t from, std::uint32_t to) {
+SysError SegmentWriter::ReserveBlocks(std::uint32_t from, std::uint32_t to, std::uint32_t at_least,
+                                      bool* filled) {
   switch (platform::ReserveBlocks(file_->fd(), from, to)) {
     case platform::ReserveResult::kReserved:
       break;
     case platform::ReserveResult::kFailed:
       return Failure(errno, "fallocate");
     case platform::ReserveResult::kUnsupported:
-      if (const int code = ReserveWithoutBlocks(from, to)) return Failure(code, "pwrite");
+      if (const int code = ReserveWithoutBlocks(from, at_least)) return Failure(code, "pwrite");
+      *filled = true;
       break;
   }
   return {};

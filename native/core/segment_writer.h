@@ -137,7 +137,10 @@ class SegmentWriter {
   std::uint32_t staged_end_;
 
  private:
-  SysError ReserveBlocks(std::uint32_t from, std::uint32_t to);
+  /** Blocks for [from, to). Where there is no call for that, [from, at_least) is made safe in another way,
+   * and
+   * `*filled` set. */
+  SysError ReserveBlocks(std::uint32_t from, std::uint32_t to, std::uint32_t at_least, bool* filled);
   static std::shared_ptr<SegmentWriter> Make(const SegmentWriterConfig& config, FilePtr file,
                                              std::uint32_t end);
 

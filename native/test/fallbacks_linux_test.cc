@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include <cerrno>
+#include <cstdlib>
 
 #include "core/listener.h"
 #include "core/platform.h"
@@ -55,6 +56,14 @@ void InChildWithout(std::initializer_list<std::pair<long, int>> refused, Body bo
   }
   EXPECT_TRUE(WIFEXITED(status));
   if (WEXITSTATUS(status) != kCannotRefuse) EXPECT_EQ(WEXITSTATUS(status), kPassed);
+}
+
+/** What this process has handed to write calls so far, in bytes; −1 where the kernel does not count. */
+std::int64_t BytesWrittenBySelf() {
+  const Memory text = ReadWhole("/proc/self/io");
+  const std::string io(text.begin(), text.end());
+  const std::size_t at = io.find("wchar: ");
+  return at == std::string::npos ? -1 : std::strtoll(io.c_str() + at + 7, nullptr, 10);
 }
 
 bool Add(SegmentWriter* writer, std::uint32_t bytes, std::uint32_t seed) {
@@ -127,6 +136,24 @@ TEST(
     writer = SegmentWriter::Open(config, end, &error);
     if (writer == nullptr || writer->Finish(true).code != 0) return false;
     return ReadWhole(dir.At("a")) == expected;
+  });
+}
+
+TEST("where blocks cannot be reserved, filling ahead writes each zero once and never over the records") {
+  ScratchDir dir;
+  InChildWithout({{SYS_fallocate, EOPNOTSUPP}}, [&] {
+    SegmentWriterConfig config = Config(dir.At("a"), SegmentMode::kMapped, RecordFormatId::kCrc32c, 8 << 20);
+    config.reserve = 5000;
+    SysError error;
+    const auto writer = SegmentWriter::Create(config, &error);
+    if (writer == nullptr || !Add(writer.get(), 1000, 1)) return false;
+    const std::int64_t before = BytesWrittenBySelf();
+    if (writer->ReserveFilled(config.capacity).code != 0 || writer->reserved() != config.capacity)
+      return false;
+    const std::int64_t zeros = BytesWrittenBySelf() - before;
+    if (before >= 0 && zeros != config.capacity - 5000) return false;
+    return writer->Finish(true).code == 0 &&
+           ReadWhole(dir.At("a")) == Stored(RecordFormatId::kCrc32c, {1000}, 1);
   });
 }
 

@@ -307,11 +307,11 @@ export class Appender {
     const wanted = this.#fast
       ? Math.min(this.#capacity, this.#end + needed + CAUGHT_UP_BYTES)
       : reserveTarget(this.#end, needed, this.#capacity);
-    this.#reserved = await takeWantedOrNeeded(wanted, this.#end + needed, async (upTo) =>
-      upTo <= this.#reserved
-        ? this.#reserved
-        : takeRoom(this.#state, upTo - this.#reserved, () => writer.reserve(upTo)),
-    );
+    await takeWantedOrNeeded(wanted, this.#end + needed, async (upTo) => {
+      if (upTo > this.#reserved) await takeRoom(this.#state, upTo - this.#reserved, () => writer.reserve(upTo));
+    });
+    // And not what that call said: what is filled beside it may have come further since.
+    this.#reserved = writer.reserved;
   }
 
   /** What a new segment has reserved at first: who filled the last one fast will fill this one fast, too. */

@@ -55,7 +55,8 @@ export class FillAhead {
       const from = writer.reserved;
       const upTo = Math.min(wish.upTo, from + STEP_BYTES);
       try {
-        await takeRoom(this.#state, upTo - from, () => writer.reserve(upTo, true));
+        // Somebody else may have been there meanwhile.
+        if (upTo > from) await takeRoom(this.#state, upTo - from, () => writer.reserve(upTo, true));
       } catch (cause) {
         // Of one that is not written any more nobody wants to know.
         if (this.#next()?.writer === writer) this.#failed(cause);

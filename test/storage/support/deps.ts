@@ -18,6 +18,7 @@ export class AnyAmountOfSpace implements DiskSpace {
   refreshed = 0;
 
   reserve(bytes: number): boolean {
+    if (bytes < 0) throw new Error(`${bytes} bytes cannot be taken`);
     if (bytes > this.left) return false;
     this.left -= bytes;
     this.underWay += bytes;
