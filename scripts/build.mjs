@@ -9,9 +9,9 @@ import { filesBelow, sumOf } from "./lib/stale.mjs";
 
 const entries = {
   broker: "src/main.ts",
-  cli: "src/cli/main.ts",
+  cli: "src/cli.ts",
   index: "src/index.ts",
-  client: "src/client/index.ts",
+  client: "src/client.ts",
 };
 const executable = "cli.js";
 
@@ -55,9 +55,12 @@ async function bundle() {
   await esbuild.stop();
 }
 
-/** In a module there is no `require`, but bundled CommonJS packages ask it for Node's modules. esbuild's helper takes what is there. */
+/**
+ * In a module there is no `require`, but bundled CommonJS packages ask it for Node's modules. esbuild's helper takes what is there. Where
+ * somebody bundles the client into a CommonJS program there is no URL either, and none of those packages is used.
+ */
 const requireHere =
-  'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url); ';
+  'import { createRequire as requireOf } from "node:module"; const require = import.meta.url ? requireOf(import.meta.url) : undefined; ';
 const needsRequire = (path, text) => path.endsWith(".js") && /^var __require = /m.test(text);
 
 const isEntry = (path) => bundleFiles.some((file) => path === file || path === `${file}.map`);

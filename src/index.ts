@@ -1,5 +1,7 @@
 // What the package exports: the client, the log in your own process, and a broker started from code. Nothing here has logic.
 
+import "./native-walker.js";
+
 export type { OperatorLog } from "./broker/options.js";
 export * from "./client/index.js";
 export { type OpenClientOptions, openClient } from "./embedded/open-client.js";

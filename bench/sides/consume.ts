@@ -9,7 +9,7 @@
 // `memory` looks at the heap before and after each batch, and leaves out those in which garbage was collected.
 
 import { getHeapStatistics } from "node:v8";
-import { type Client, connect, type RecordBatch } from "../../src/client/index.js";
+import { type Client, connect, type RecordBatch } from "../../src/client.js";
 import { printResult, sideFlags } from "../lib/side.js";
 
 export interface ConsumeSample {

@@ -32,6 +32,27 @@ constexpr std::uint32_t kAppendColumns = 8;
 /** A row of the index output: (row of the append table, record inside that batch, position), uint32 each. */
 constexpr std::uint32_t kIndexOutColumns = 3;
 
+/** Why a walk over received records stopped. */
+enum class WalkStop : std::uint32_t {
+  /** There is no room for another range. */
+  kFull = 0,
+  /** The bytes end where a record ends. */
+  kEnd = 1,
+  /** The beginning of a record is all there is of it. */
+  kCut = 2,
+  kBadLength = 3,
+  kBadSum = 4,
+};
+
+/** What such a walk found, uint32 each. */
+namespace walk_column {
+constexpr std::uint32_t kRecords = 0;
+constexpr std::uint32_t kStop = 1;
+constexpr std::uint32_t kPosition = 2;
+constexpr std::uint32_t kCutRecordBytes = 3;
+}  // namespace walk_column
+constexpr std::uint32_t kWalkColumns = 4;
+
 /** Positions cross the boundary as int32, so a segment is at most this long. */
 constexpr std::uint32_t kSegmentBytesMax = 1u << 30;
 

@@ -2,6 +2,7 @@
 
 #include "wrap/args.h"
 #include "wrap/exports.h"
+#include "wrap/record_walk_wrap.h"
 #include "wrap/storage_append.h"
 #include "wrap/storage_facts.h"
 #include "wrap/storage_file.h"
@@ -19,6 +20,7 @@ void ExportStorage(Napi::Env env, Napi::Object exports) {
   SetFunction(env, exports, "openSegmentWriter", OpenSegmentWriter);
   SetFunction(env, exports, "append", Append);
   SetFunction(env, exports, "measureRegion", MeasureRegionCall);
+  ExportRecordWalk(env, exports);
 }
 
 }  // namespace millrace

@@ -60,6 +60,17 @@ void AddStorageAbi(napi_env env, napi_value table) {
             {"STATUS", append_column::kStatus},
             {"END", append_column::kEnd},
             {"ERRNO", append_column::kErrno}});
+  AddGroup(env, table, "WalkStop",
+           {{"FULL", Value(WalkStop::kFull)},
+            {"END", Value(WalkStop::kEnd)},
+            {"CUT", Value(WalkStop::kCut)},
+            {"BAD_LENGTH", Value(WalkStop::kBadLength)},
+            {"BAD_SUM", Value(WalkStop::kBadSum)}});
+  AddGroup(env, table, "WalkColumn",
+           {{"RECORDS", walk_column::kRecords},
+            {"STOP", walk_column::kStop},
+            {"POSITION", walk_column::kPosition},
+            {"CUT_RECORD_BYTES", walk_column::kCutRecordBytes}});
 }
 
 void AddSelectorAbi(napi_env env, napi_value table) {
@@ -112,6 +123,7 @@ napi_value Abi(napi_env env, napi_callback_info) {
   AddGroup(env, table, "constants",
            {{"APPEND_COLUMNS", kAppendColumns},
             {"INDEX_OUT_COLUMNS", kIndexOutColumns},
+            {"WALK_COLUMNS", kWalkColumns},
             {"FRAME_COLUMNS", kFrameColumns},
             {"FLUSH_COLUMNS", kFlushColumns},
             {"SELECTOR_COUNTERS", kSelectorCounters}});

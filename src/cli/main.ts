@@ -1,5 +1,4 @@
-#!/usr/bin/env node
-// The program `millrace`.
+// The program `millrace`: what runs when src/cli.ts is started.
 
 import { processIo } from "./io.js";
 import { runCli } from "./program.js";

@@ -110,3 +110,4 @@ export {
   TypedTopic,
   type TypedTopicOptions,
 } from "./typed/typed-topic.js";
+export { type Verification, verification } from "./verification.js";

@@ -5,12 +5,13 @@ import { MillraceError } from "../model/errors.js";
 import { type Offset, offset, type PartitionId, partitionId } from "../model/ids.js";
 import { CLIENT_FETCH_BYTES_MIN, OFFSET_MAX } from "../model/limits.js";
 import type { RecordFormat } from "../model/record-format.js";
+import { WALK_COLUMNS, WalkColumn, WalkStop } from "../model/record-walk.js";
 import { UNKNOWN } from "../protocol/fetch-multi.js";
 import type { PartitionMetadata } from "../protocol/metadata.js";
-import { Found, RecordCursor } from "../protocol/records.js";
 import { INT32_MAX, outOfRange } from "./checks.js";
 import { CorruptRecordError, RecordExceedsMaxBytesError } from "./errors.js";
 import { RecordBatch } from "./record-batch.js";
+import { currentWalker, fetchWalker } from "./verification.js";
 
 /** How much a reader asks for, in bytes as stored. */
 export interface ReadBounds {
@@ -38,7 +39,7 @@ export class ReadPosition {
   /** How much to ask for now. */
   wantedBytes: number;
   private readonly limit: number;
-  private readonly cursor: RecordCursor;
+  private readonly walked = new Uint32Array(WALK_COLUMNS);
   private ranges = new Uint32Array(1024);
   private at: Offset;
   private end: Offset;
@@ -50,7 +51,7 @@ export class ReadPosition {
   /** Throws STORAGE_FAILURE for a partition that the broker refused to open, BAD_ARGUMENT for bounds that cannot be. */
   constructor(
     readonly topic: string,
-    format: RecordFormat,
+    private readonly format: RecordFormat,
     metadata: PartitionMetadata,
     start: Offset,
     /** Under which `start` was got; −1: unknown, so that it is not noticed when the log was cut before the first answer. */
@@ -69,10 +70,10 @@ export class ReadPosition {
     if (bad !== undefined) throw bad;
     this.partition = partitionId(metadata.partition);
     this.wantedBytes = this.maxBytes;
-    this.cursor = new RecordCursor(format);
     this.end = metadata.highWatermark;
     this.at = start;
     this.seenEpoch = epoch;
+    void fetchWalker();
   }
 
   /** The offset to ask for next. */
@@ -133,10 +134,11 @@ export class ReadPosition {
     const { topic, partition } = this;
     const { highWatermark, epoch, payload } = fetched;
     this.heed(fetched);
-    const { records, found } = this.walk(payload, this.until - from);
-    if (records === 0 && found !== Found.END) {
-      if (found !== Found.CUT) throw new CorruptRecordError(topic, partition, from, WRONG[found]);
-      const needed = this.cursor.cutRecordBytes;
+    const records = this.walk(payload, this.until - from);
+    const stop = this.walked[WalkColumn.STOP];
+    if (records === 0 && stop !== WalkStop.END) {
+      if (stop !== WalkStop.CUT) throw new CorruptRecordError(topic, partition, from, WRONG[stop]);
+      const needed = this.walked[WalkColumn.CUT_RECORD_BYTES];
       // More is asked for only while it can help: a broker may have a lower bound of its own.
       if (needed > askedBytes && needed <= this.limit) {
         this.wantedBytes = needed;
@@ -162,18 +164,21 @@ export class ReadPosition {
     this.untilEpoch = epoch;
   }
 
-  /** Finds the whole records of a payload into `ranges`, at most `max`. */
-  private walk(payload: Uint8Array, max: number): { records: number; found: Exclude<Found, typeof Found.RECORD> } {
-    const { cursor } = this;
-    cursor.reset(new DataView(payload.buffer, payload.byteOffset, payload.byteLength), 0, payload.length);
-    for (let records = 0; ; records++) {
-      if (records >= max) return { records, found: Found.END };
-      const found = cursor.next();
-      if (found !== Found.RECORD) return { records, found };
+  /** Finds the whole records of a payload into `ranges`, at most `max`, and what it found into `walked`. Gives their count. */
+  private walk(payload: Uint8Array, max: number): number {
+    const { walked } = this;
+    let at = 0;
+    for (let records = 0; records < max; at = walked[WalkColumn.POSITION]) {
       if (2 * records === this.ranges.length) this.growRanges();
-      this.ranges[2 * records] = cursor.payloadFrom;
-      this.ranges[2 * records + 1] = cursor.payloadEnd;
+      const ranges = records === 0 ? this.ranges : this.ranges.subarray(2 * records);
+      const room = Math.min(max - records, ranges.length / 2);
+      currentWalker().walk(payload, at, this.format, ranges, room, walked);
+      records += walked[WalkColumn.RECORDS];
+      if (walked[WalkColumn.STOP] !== WalkStop.FULL) return records;
+      if (records === max) break;
     }
+    walked[WalkColumn.STOP] = WalkStop.END;
+    return Math.max(0, max);
   }
 
   private growRanges(): void {
@@ -183,7 +188,7 @@ export class ReadPosition {
   }
 }
 
-const WRONG = {
-  [Found.BAD_LENGTH]: "its length cannot be",
-  [Found.BAD_SUM]: "its checksum does not match its bytes",
-} as const;
+const WRONG: Readonly<Record<number, string>> = {
+  [WalkStop.BAD_LENGTH]: "its length cannot be",
+  [WalkStop.BAD_SUM]: "its checksum does not match its bytes",
+};

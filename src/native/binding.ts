@@ -353,6 +353,19 @@ export interface NativeAddon {
     room: number,
     maxPayload: number,
   ): RegionMeasure;
+  /**
+   * Walks over the records of `bytes` from `from` on, verifying sums: writes where each payload begins and ends into `ranges`, at most
+   * `room` records, and what it found into `walked`, by `WalkColumn` of model/record-walk.ts. `bytes` may have 2³¹ − 1 at most.
+   */
+  walkRecords(
+    bytes: Uint8Array,
+    from: number,
+    format: RecordFormatId,
+    maxPayload: number,
+    ranges: Uint32Array,
+    room: number,
+    walked: Uint32Array,
+  ): void;
 
   renameFile(from: string, to: string): Promise<void>;
   unlinkFile(path: string): Promise<void>;

@@ -186,7 +186,7 @@ describe("a subscription with checkpoints", () => {
         resolveDir: dir,
         loader: "ts",
       },
-      alias: { "millrace/client": join(packageRoot(), "src/client/index.ts") },
+      alias: { "millrace/client": join(packageRoot(), "src/client.ts") },
       outfile: program,
       bundle: true,
       format: "esm",

@@ -93,7 +93,7 @@ export function cliProgram(): string {
   mkdirSync(dir, { recursive: true });
   buildSync({
     absWorkingDir: packageRoot(),
-    entryPoints: ["src/cli/main.ts"],
+    entryPoints: ["src/cli.ts"],
     outfile: path,
     bundle: true,
     format: "esm",

@@ -33,9 +33,10 @@ export interface CommandLine extends Source {
 
 export const DEFAULT_CONFIG_FILE = "./millrace.toml";
 
-/** Variables with the prefix that belong to the command line and to the tests. */
+/** Variables with the prefix that belong to the client, to the command line and to the tests. */
 const FOREIGN_VARIABLES = new Set([
   "MILLRACE_BROKER",
+  "MILLRACE_VERIFICATION",
   "MILLRACE_PREBUILD",
   "MILLRACE_SEED",
   "MILLRACE_TEST_DIR",
