@@ -1,4 +1,5 @@
-// Bundles src/ and the packages that it imports into dist/ by esbuild: four entries that share chunks and need nothing but Node.
+// Bundles src/ and the packages that it imports into dist/ by esbuild: four entries that share chunks and need nothing but Node. The
+// console, which runs in a browser, is built by Vite into dist/console/.
 // The types for users of the package come from tsc, without checking: `npm run check` checks.
 
 import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -15,16 +16,19 @@ const entries = {
 };
 const executable = "cli.js";
 
-export const bundleFiles = Object.keys(entries).map((name) => join(root, "dist", `${name}.js`));
+const entryFiles = Object.keys(entries).map((name) => join(root, "dist", `${name}.js`));
+
+export const bundleFiles = [...entryFiles, join(root, "dist/console/index.html")];
 
 /** What the bundles on disk should have been made from. */
 export function bundleStamp() {
   const inputs = ["package-lock.json", "tsconfig.json", "tsconfig.types.json", "scripts/build.mjs"];
-  return sumOf(root, [...filesBelow(join(root, "src"), [".ts"]), ...inputs.map((file) => join(root, file))]);
+  const sources = [...filesBelow(join(root, "src"), [".ts"]), ...filesBelow(join(root, "console"), [""])];
+  return sumOf(root, [...sources, ...inputs.map((file) => join(root, file))]);
 }
 
 export async function buildBundles() {
-  await Promise.all([bundle(), emitTypes()]);
+  await Promise.all([bundle(), emitTypes(), buildConsole()]);
 }
 
 async function bundle() {
@@ -49,7 +53,7 @@ async function bundle() {
   const outputs = result.outputFiles.sort((a, b) => Number(isEntry(a.path)) - Number(isEntry(b.path)));
   for (const { path, contents, text } of outputs) put(path, needsRequire(path, text) ? requireHere + text : contents);
   const made = new Set(outputs.map(({ path }) => path));
-  for (const file of filesBelow(dist, [".js", ".map"], ["types", "console"])) {
+  for (const file of filesBelow(dist, [".js", ".map"], ["types", "console", "console.next"])) {
     if (!made.has(file)) rmSync(file);
   }
   await esbuild.stop();
@@ -63,7 +67,7 @@ const requireHere =
   'import { createRequire as requireOf } from "node:module"; const require = import.meta.url ? requireOf(import.meta.url) : undefined; ';
 const needsRequire = (path, text) => path.endsWith(".js") && /^var __require = /m.test(text);
 
-const isEntry = (path) => bundleFiles.some((file) => path === file || path === `${file}.map`);
+const isEntry = (path) => entryFiles.some((file) => path === file || path === `${file}.map`);
 
 function put(path, contents) {
   mkdirSync(dirname(path), { recursive: true });
@@ -71,6 +75,32 @@ function put(path, contents) {
   writeFileSync(next, contents);
   if (basename(path) === executable) chmodSync(next, 0o755);
   renameSync(next, path);
+}
+
+/** Beside the old one, and then in its place: a broker serves one or the other. */
+export async function buildConsole(outDir = join(root, "dist/console")) {
+  const { build } = await import("vite");
+  const next = `${outDir}.next`;
+  await build({
+    root: join(root, "console"),
+    configFile: false,
+    envDir: false,
+    base: "./",
+    logLevel: "error",
+    oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+    build: {
+      outDir: next,
+      emptyOutDir: true,
+      // A page inlines nothing: the policy that it is served with allows files of its own origin alone.
+      assetsInlineLimit: 0,
+      modulePreload: false,
+      target: "es2022",
+      sourcemap: true,
+      reportCompressedSize: false,
+    },
+  });
+  rmSync(outDir, { recursive: true, force: true });
+  renameSync(next, outDir);
 }
 
 async function emitTypes() {

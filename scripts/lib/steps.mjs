@@ -30,10 +30,19 @@ export const steps = [
   { name: "native", usual: true, action: (onLine) => native("asan", onLine) },
   { name: "native-tsan", usual: true, action: (onLine) => native("tsan", onLine) },
   { name: "scenarios", usual: false, action: (onLine) => vitest("vitest.slow.config.ts", slowLimitMs, onLine) },
+  { name: "console", usual: false, action: (onLine) => vitest("vitest.console.config.ts", quickLimitMs, onLine) },
   { name: "package", usual: false, action: (onLine) => vitest("vitest.package.config.ts", quickLimitMs, onLine) },
 ];
 
-const tscChecks = async () => asOneTest(await node("typescript/bin/tsc", ["-p", "."]));
+/** The console and the tests that run in it are for browsers, with other globals. */
+async function tscChecks() {
+  const checks = [".", "console", "test/console/browser"].map(async (dir) =>
+    asOneTest(await node("typescript/bin/tsc", ["-p", dir])),
+  );
+  const results = await Promise.all(checks);
+  return results.find(({ failed }) => failed > 0) ?? results[0];
+}
+
 export const biome = async (args) =>
   asOneTest(await node("@biomejs/biome/bin/biome", [...args, "--max-diagnostics=100", "."]));
 

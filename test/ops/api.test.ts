@@ -43,7 +43,7 @@ describe("the API", () => {
     const info = await get<BrokerInfo>(broker, "broker");
     const { port, opsPort, version, dataDir } = broker;
     expect(info).toMatchObject({ name: "millrace", version, port, opsPort, dataDir, topics: 1, partitions: 1 });
-    expect(info).toMatchObject({ ready: true, reasons: [], pid: process.pid, socketPath: null });
+    expect(info).toMatchObject({ ready: true, stopping: false, reasons: [], pid: process.pid, socketPath: null });
     expect(Math.abs(info.startedAtMs + info.uptimeMs - Date.now())).toBeLessThan(2000);
     const settings = Object.fromEntries(info.settings.map(({ key, value, origin }) => [key, [value, origin]]));
     expect(settings["max.frame.bytes"]).toEqual(["2MiB", "startBroker"]);

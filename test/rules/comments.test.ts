@@ -8,6 +8,7 @@ describe("comments", () => {
   it("every source file begins with what it is for", () => {
     const files = [
       ...["src", "test", "bench"].flatMap((dir) => filesBelow(dir, [".ts"])),
+      ...filesBelow("console/src", [".ts", ".tsx"]),
       ...filesBelow("native", [".cc", ".h", ".inc"]),
       ...filesBelow("bench", [".h"]),
       ...["scripts", "packaging", "test/package/job"].flatMap((dir) => filesBelow(dir, [".mjs"])),

@@ -45,6 +45,7 @@ export function brokerInfo(source: OpsSource, broker: Broker): BrokerInfo {
     topics: broker.catalog.topics.length,
     partitions: broker.catalog.partitions.length,
     ready,
+    stopping: source.stopping(),
     reasons: reasons.slice(0, REASONS_MAX),
     diskAvailableBytes: health.diskAvailableBytes,
     diskMissingBytes: health.diskMissingBytes,

@@ -27,6 +27,8 @@ export interface BrokerInfo {
   readonly topics: number;
   readonly partitions: number;
   readonly ready: boolean;
+  /** It takes nothing new and will be gone soon. */
+  readonly stopping: boolean;
   /** Why it is not ready, in sentences; the first hundred. */
   readonly reasons: readonly string[];
   readonly diskAvailableBytes: number;

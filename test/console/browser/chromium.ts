@@ -1,0 +1,110 @@
+// The system's Chromium without a window. Whatever does not go to this machine goes to a proxy of ours, which refuses and remembers it.
+
+import { existsSync, mkdirSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, onTestFinished } from "vitest";
+import { packageRoot } from "../../../src/native/load.js";
+
+const executable = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser"].find(
+  (path) => path !== undefined && existsSync(path),
+);
+
+/** Without those of background networking the browser asks its maker's hosts at every start. */
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  // It would ask what its maker knows of the fields of a page.
+  "--disable-features=AutofillServerCommunication,OptimizationHints,MediaRouter",
+  "--font-render-hinting=none",
+];
+
+/** Where screenshots of a run lie; it is not part of the repository. The documents' are taken when UPDATE_SCREENSHOTS is set. */
+const artefacts = join(packageRoot(), ".cache", "screenshots");
+const images = join(packageRoot(), "docs", "img");
+
+let browser: Browser | undefined;
+let proxy: Server | undefined;
+const left: string[] = [];
+
+/** For the head of a test file. Its tests are skipped where there is no Chromium, and say so. */
+export function useChromium(): void {
+  beforeAll(async () => {
+    if (executable === undefined) return;
+    mkdirSync(artefacts, { recursive: true });
+    proxy = createServer((request, response) => {
+      left.push(request.url ?? "");
+      response.writeHead(502).end();
+    });
+    proxy.on("connect", (request, socket) => {
+      left.push(request.url ?? "");
+      socket.end("HTTP/1.1 502 no\r\n\r\n");
+    });
+    await new Promise<void>((resolve) => proxy?.listen(0, "127.0.0.1", resolve));
+    const { port } = proxy.address() as AddressInfo;
+    const own = [`--proxy-server=http://127.0.0.1:${port}`, "--proxy-bypass-list=127.0.0.1;localhost"];
+    browser = await chromium.launch({ executablePath: executable, args: [...FLAGS, ...own] });
+  });
+  beforeEach((context) => {
+    left.length = 0;
+    context.skip(executable === undefined, "there is no /usr/bin/chromium; the package chromium has it");
+  });
+  afterAll(async () => {
+    await browser?.close();
+    proxy?.close();
+  });
+}
+
+export interface Look {
+  readonly dark?: boolean;
+  readonly width?: number;
+  readonly height?: number;
+}
+
+export interface Visit {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Every address that the page asked for, and every one that anything asked the proxy for. */
+  readonly asked: string[];
+  /** What the page's console said that is an error. */
+  readonly errors: string[];
+}
+
+/** What the proxy was asked for since the test began. */
+export const leftTheMachine = (): readonly string[] => left;
+
+/** A page of a side port, closed after the test. */
+export async function visit(opsPort: number | undefined, hash = "#/", look: Look = {}): Promise<Visit> {
+  if (browser === undefined) throw new Error("no browser: call useChromium()");
+  const { dark = false, width = 1280, height = 820 } = look;
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: dark ? "dark" : "light",
+    timezoneId: "UTC",
+  });
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const asked: string[] = [];
+  const errors: string[] = [];
+  page.on("request", (request) => void asked.push(request.url()));
+  page.on("pageerror", (error) => void errors.push(String(error)));
+  page.on("console", (message) => void (message.type() === "error" && errors.push(message.text())));
+  await page.goto(`http://127.0.0.1:${opsPort}/${hash}`);
+  return { page, context, asked, errors };
+}
+
+/** Keeps what a page looks like; with `document` also for the documents, when those are wanted. */
+export async function screenshot(page: Page, name: string, document = false): Promise<void> {
+  await page.screenshot({ path: join(artefacts, `${name}.png`) });
+  if (document && process.env.UPDATE_SCREENSHOTS !== undefined)
+    await page.screenshot({ path: join(images, `${name}.png`) });
+}
