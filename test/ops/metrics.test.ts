@@ -24,6 +24,16 @@ async function scrape(port: number | undefined): Promise<Map<string, ParsedFamil
 }
 
 describe("/metrics", () => {
+  it("says each time that the process started at the same time: a change is a restart to whoever watches", async () => {
+    const broker = await runBroker(ops);
+    const seen = new Set<number | undefined>();
+    for (let i = 0; i < 10; i++) {
+      seen.add(seriesValue(await scrape(broker.opsPort), "process_start_time_seconds", {}));
+      await new Promise((resolve) => setTimeout(resolve, 7));
+    }
+    expect([...seen]).toEqual([expect.closeTo(Date.now() / 1000 - process.uptime(), 0)]);
+  });
+
   it("says under load what was sent, and every scrape meanwhile is valid and counts only upwards", async () => {
     const broker = await runBroker({ ...ops, topics: "orders:2,clicks:1" });
     const wires = await Promise.all([connectTo(broker), connectTo(broker), connectTo(broker)]);

@@ -23,7 +23,7 @@ import type {
 const REASONS_MAX = 100;
 
 export function brokerInfo(source: OpsSource, broker: Broker): BrokerInfo {
-  const { resolved, version, clock } = source;
+  const { resolved, version } = source;
   const { settings } = resolved;
   const health = broker.health();
   const { ready, reasons } = readiness(health, source.stopping());
@@ -34,7 +34,7 @@ export function brokerInfo(source: OpsSource, broker: Broker): BrokerInfo {
     node: process.version,
     platform: native.platform,
     pid: process.pid,
-    startedAtMs: clock.now() - uptimeMs,
+    startedAtMs: Math.round(performance.timeOrigin),
     uptimeMs,
     dataDir: settings["data.dir"],
     host: settings.host,

@@ -52,7 +52,8 @@ export class Exposition {
     const { settings } = source.resolved;
     const seen: MetricsSource = {
       version: source.version,
-      startedAtMs: source.clock.now() - process.uptime() * 1000,
+      // Always the same number: computed from now and the uptime it would move a little each time, and every scrape look like a restart.
+      startedAtMs: performance.timeOrigin,
       queuedBytesMax: settings["queued.bytes.max"],
       connectionsMax: source.connectionsMax,
       ready: readiness(broker?.health(), source.stopping()).ready,
