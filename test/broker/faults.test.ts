@@ -56,11 +56,11 @@ describe.skipIf(reason !== undefined).each(["MAPPED", "FILE_CHANNEL"])("a broker
     expect((await wire.ask(produce([record(0)], { ack: 2 }))).error).toBe(LOG_FULL);
     expect(await readAll(wire)).toEqual(Array.from({ length: accepted }, (_, n) => record(n)));
     await expect
-      .poll(async () => (await readiness(broker.opsPort)).reasons, { timeout: 5000 })
+      .poll(async () => (await readiness(broker.opsPort)).reasons)
       .toEqual(["the disk is full up to disk.reserve.bytes"]);
     disk.makeRoom();
-    await expect.poll(async () => (await wire.ask(produce([record(accepted)]))).error, { timeout: 5000 }).toBe(0);
-    await expect.poll(async () => (await readiness(broker.opsPort)).ready, { timeout: 5000 }).toBe(true);
+    await expect.poll(async () => (await wire.ask(produce([record(accepted)]))).error).toBe(0);
+    await expect.poll(async () => (await readiness(broker.opsPort)).ready).toBe(true);
     expect(await readAll(wire)).toHaveLength(accepted + 1);
     expect(await broker.stop()).toBe(true);
   });

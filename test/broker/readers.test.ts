@@ -22,8 +22,10 @@ describe("C7 readers", () => {
         const offsets = Array.from({ length: each }, (_, n) => (i * 7919 + n * 104_729) % RECORDS);
         wire.send(...offsets.map((offset) => fetch(offset, { maxBytes: 72 })));
         for (const offset of offsets) {
-          const { payload } = readFetched(await wire.response());
-          expect(readStored(payload).payloads).toEqual([ascii(`${offset}`.padEnd(64))]);
+          const { payloads } = readStored(readFetched(await wire.response()).payload);
+          // Sixty thousand times, which is much for `expect`.
+          if (payloads.length !== 1 || Buffer.compare(payloads[0], ascii(`${offset}`.padEnd(64))) !== 0)
+            throw new Error(`offset ${offset} brought something else`);
         }
         wire.destroy();
         await wire.closed;
@@ -33,9 +35,9 @@ describe("C7 readers", () => {
     await readers(20, 500);
     const before = broker.rss();
     await readers(100, 500);
-    await expect.poll(() => broker.sockets(), { timeout: 5_000 }).toBeLessThanOrEqual(sockets);
+    await expect.poll(() => broker.sockets()).toBeLessThanOrEqual(sockets);
     expect(broker.rss() - before).toBeLessThan(24 * 1024 * 1024);
-  }, 60_000);
+  }, 180_000);
 
   it("C7 an old record comes back the same, however often it is read and whatever was read before", async () => {
     const broker = await spawnReady(testSettings(tempDir("c7")));

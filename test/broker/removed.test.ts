@@ -30,7 +30,7 @@ describe("a directory that is removed while it is served", () => {
     for (const partition of [0, 1]) expect(await forced(partition)).toBe(0);
     await expect.poll(async () => (await readiness()).ready).toBe(true);
     rmSync(join(dataDir, "orders-0"), { recursive: true });
-    await expect.poll(() => forced(0), { timeout: 5_000 }).toBe(STORAGE_FAILURE);
+    await expect.poll(() => forced(0)).toBe(STORAGE_FAILURE);
     expect(await forced(1)).toBe(0);
     const { ready, reasons, poisoned } = await readiness();
     expect(ready).toBe(false);
@@ -48,7 +48,7 @@ describe("a directory that is removed while it is served", () => {
     // A number that came free may be given again at once.
     for (let i = 0; i < 5; i++) mkdirSync(join(dataDir, `taken-${i}`));
     mkdirSync(join(dataDir, "orders-0"));
-    await expect.poll(() => forced(0), { timeout: 5_000 }).toBe(STORAGE_FAILURE);
+    await expect.poll(() => forced(0)).toBe(STORAGE_FAILURE);
     expect(await broker.stop()).toBe(false);
   });
 

@@ -53,7 +53,7 @@ describe.each(["MAPPED", "FILE_CHANNEL"])("upkeep, %s", (mode) => {
     for (let i = 0; i < 100; i++) {
       expect(readProduced(await wire.ask(produce([ascii(`${i}`.padEnd(10_000))]))).base).toBe(i);
     }
-    await expect.poll(() => startOffset(wire), { timeout: 5000 }).toBeGreaterThan(50);
+    await expect.poll(() => startOffset(wire)).toBeGreaterThan(50);
     const start = await startOffset(wire);
     expect((await wire.ask(fetch(0))).error).toBe(OUT_OF_RANGE);
     expect((await wire.ask(fetch(start - 1))).error).toBe(OUT_OF_RANGE);
@@ -61,7 +61,7 @@ describe.each(["MAPPED", "FILE_CHANNEL"])("upkeep, %s", (mode) => {
     expect(payloads[0]).toEqual(ascii(`${start}`.padEnd(10_000)));
     const told = (kind: string): number => lines.filter((line) => line.kind === kind).length;
     // A segment leaves the list at once; its line is written when its file is gone.
-    await expect.poll(() => told("segment.removed"), { timeout: 5000 }).toBeGreaterThan(3);
+    await expect.poll(() => told("segment.removed")).toBeGreaterThan(3);
     expect(told("segment.rolled")).toBeGreaterThanOrEqual(7);
     expect(await broker.stop()).toBe(true);
     const logs = readdirSync(join(dataDir, "orders-0")).filter((name) => name.endsWith(".log"));
@@ -104,7 +104,7 @@ describe("visibility = durable", () => {
     expect(produced.base).toBe(0);
     // It is written and may not be visible yet; that is an empty answer and no error. Then it becomes visible on its own.
     expect((await wire.ask(fetch(0))).error).toBe(0);
-    await expect.poll(async () => readFetched(await wire.ask(fetch(0))).highWatermark, { timeout: 5000 }).toBe(1);
+    await expect.poll(async () => readFetched(await wire.ask(fetch(0))).highWatermark).toBe(1);
     // What was forced is visible when its producer knows of it.
     await wire.ask(produce([ascii("y")], { ack: 2 }));
     expect(readFetched(await wire.ask(fetch(0))).highWatermark).toBe(2);

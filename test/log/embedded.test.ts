@@ -2,7 +2,7 @@
 
 import { open, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { DamagedRecordError, type Log, type LogOptions, openLog } from "../../src/index.js";
 import { native } from "../../src/native/binding.js";
 import { tempDir } from "../support/tmp.js";
@@ -138,10 +138,10 @@ describe("appending", () => {
     await using log = await openLog(tempDir(), small);
     let ticks = 0;
     const timer = setInterval(() => ticks++, 1);
-    const began = performance.now();
-    while (performance.now() - began < 100) await log.append(bytesOf("x"), { ack: "written" });
+    // As many as it takes on a slow machine; where timers starve, none of them comes however many there are.
+    for (let n = 0; n < 100_000 && ticks < 10; n++) await log.append(bytesOf("x"), { ack: "written" });
     clearInterval(timer);
-    expect(ticks).toBeGreaterThan(10);
+    expect(ticks).toBe(10);
   });
 
   it("P11 writes nothing when the log does not end at the expected offset", async () => {
@@ -182,7 +182,7 @@ describe("old segments", () => {
 
   it("S13 are removed when the log is larger than retentionBytes; the log start moves up, and the rest is read", async () => {
     await using log = await filled({ retentionBytes: 1 });
-    await expect.poll(() => log.logStartOffset, { timeout: 10_000 }).toBe(96);
+    await expect.poll(() => log.logStartOffset).toBe(96);
     expect((await collect(log)).map(({ offset }) => offset)).toEqual([96, 97, 98, 99]);
     await expect(log.read(95)).rejects.toMatchObject({ code: "OFFSET_OUT_OF_RANGE", message: /96 to 100/ });
     expect(await log.append(bytesOf("next"))).toBe(100);
@@ -195,7 +195,7 @@ describe("old segments", () => {
       segmentRollMs: 300,
       onEvent: (event) => event.kind === "segment.rolled" && rolled.push(event.reason),
     });
-    await expect.poll(() => log.logStartOffset, { timeout: 10_000 }).toBe(100);
+    await expect.poll(() => log.logStartOffset).toBe(100);
     expect(rolled.at(-1)).toBe("age");
     expect(await collect(log)).toEqual([]);
   });
@@ -372,15 +372,11 @@ describe("opening and closing", () => {
     expect(again.logEndOffset).toBe(100);
   });
 
-  it("opens and closes with ordinary settings in well under a second", async () => {
-    const times: number[] = [];
-    for (let attempt = 0; attempt < 3; attempt++) {
-      const began = performance.now();
-      const log = await openLog(tempDir());
-      await log.append(bytesOf("a"));
-      await log.close();
-      times.push(performance.now() - began);
-    }
-    expect(Math.min(...times)).toBeLessThan(500);
+  it("opens, appends and closes with ordinary settings without a wait for any timer", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "setInterval", "clearTimeout", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const log = await openLog(tempDir());
+    await log.append(bytesOf("a"));
+    await log.close();
   });
 });

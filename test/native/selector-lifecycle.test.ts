@@ -11,6 +11,9 @@ import { packageRoot } from "../../src/native/load.js";
 import { tempDir } from "../support/tmp.js";
 import { Client, defaults, framed, pattern, reasonName, SelectorPlay, tables } from "./support/selector-play.js";
 
+/** What a busy machine may take for a tenth of a second. */
+const SLOW_MS = 15_000;
+
 const descriptors = (): number => readdirSync("/proc/self/fd").length;
 
 /** A selector for scripts: `onTurn(frames, opened, closed)`, and `options` to look at. */
@@ -65,7 +68,7 @@ describe("ending", () => {
     const began = performance.now();
     await play.selector.finish(100);
     expect(performance.now() - began).toBeGreaterThan(90);
-    expect(performance.now() - began).toBeLessThan(1000);
+    expect(performance.now() - began).toBeLessThan(SLOW_MS);
     await play.selector.finish(100);
   });
 
