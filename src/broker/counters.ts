@@ -36,8 +36,14 @@ export class Counters {
 
   /** Microseconds, by {@link Timed}. */
   readonly latencies: readonly Histogram[] = Array.from({ length: TIMED }, () => new Histogram());
-  /** What storage has told, by kind. */
-  readonly storageEvents = new Map<string, number>();
+  /**
+   * What storage has told, by kind. What must not happen once is there from the start: Prometheus sees no growth in a series that
+   * begins at 1, and no alert would come.
+   */
+  readonly storageEvents = new Map([
+    ["partition.poisoned", 0],
+    ["segment.damaged", 0],
+  ]);
 
   fail(error: ErrorCode): void {
     this.errors[error]++;

@@ -7,7 +7,6 @@ import { describe, expect, it } from "vitest";
 import { root } from "../rules/sources.js";
 import { spawnReady, testSettings } from "../support/broker.js";
 import { tempDir } from "../support/tmp.js";
-import { checkAlerts } from "./alerts.js";
 import { type Block, blocksIn, blocksOf } from "./blocks.js";
 import { runProgram } from "./programs.js";
 import { matches, Session } from "./session.js";
@@ -39,7 +38,7 @@ const RUN_BY: readonly (readonly [page: string, begins: string, test: string])[]
   ["docs/envelope.md", "0        1", "test/client/codec/envelope.test.ts"],
 ];
 
-const RUN_HERE = new Set(["console", "ts", "toml", "yaml"]);
+const RUN_HERE = new Set(["console", "ts", "toml"]);
 const others = pages.filter((page) => MADE[page] === undefined).flatMap(blocksOf);
 const runBy = (page: string, text: string) => RUN_BY.find(([of, begins]) => of === page && text.startsWith(begins));
 const here = others.filter(
@@ -111,11 +110,6 @@ describe("programs", () => {
 it("files of settings are taken", () => {
   expect(of("toml").length).toBeGreaterThan(0);
   for (const block of of("toml")) checkSettings(block);
-});
-
-it("rules for alerts name metrics and labels that there are", () => {
-  expect(of("yaml").map(({ page }) => page)).toEqual(["docs/operations.md"]);
-  for (const block of of("yaml")) checkAlerts(block);
 });
 
 it("the README's ready line is one", async () => {
