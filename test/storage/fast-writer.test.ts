@@ -1,7 +1,8 @@
 // A partition that is written fast: blocks are filled ahead of its end and the next segment is prepared early. None of it may be
 // seen in what is read, nor stay behind.
 
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { type NativeSegmentWriter, native } from "../../src/native/binding.js";
 import { tempDir } from "../support/tmp.js";
 import { bytesOf, files, logPath, sizeOf } from "./support/crash.js";
 import { AnyAmountOfSpace } from "./support/deps.js";
@@ -63,6 +64,35 @@ describe("a partition that is written fast", () => {
     for (const [offset, read] of all.entries()) expect(Buffer.compare(read, payload(offset))).toBe(0);
     await again.close();
   });
+
+  it.each(["ENOSPC", "EIO"])(
+    "goes on where filling ahead fails with %s, says so, and is not poisoned",
+    async (code) => {
+      const refusing = (writer: NativeSegmentWriter): NativeSegmentWriter => {
+        const reserve = writer.reserve.bind(writer);
+        const value = (upTo: number, filled?: boolean): Promise<number> =>
+          filled ? Promise.reject(Object.assign(new Error(code), { code })) : reserve(upTo);
+        return Object.defineProperty(writer, "reserve", { value });
+      };
+      const { createSegmentWriter, openSegmentWriter } = native;
+      const create = vi.spyOn(native, "createSegmentWriter");
+      create.mockImplementation(async (options) => refusing(await createSegmentWriter(options)));
+      const open = vi.spyOn(native, "openSegmentWriter");
+      open.mockImplementation(async (options) => refusing(await openSegmentWriter(options)));
+      onTestFinished(() => void [create, open].map((spy) => spy.mockRestore()));
+
+      const opened = await openFast(tempDir());
+      await writeFast(opened, 80 * MiB);
+      expect(opened.log.poisoned).toBeUndefined();
+      expect(await opened.log.force()).toBe(opened.log.logEndOffset);
+      const failures = opened.events.filter(({ kind }) => kind === "segment.prepare-failed");
+      expect(failures.length).toBeGreaterThan(0);
+      const all = await opened.readAll();
+      expect(all).toHaveLength(80 * (MiB / PAYLOAD));
+      for (const [offset, read] of all.entries()) expect(Buffer.compare(read, payload(offset))).toBe(0);
+      await opened.close();
+    },
+  );
 
   it("goes on to the last byte that there is room for, and closes", async () => {
     const space = new AnyAmountOfSpace();
