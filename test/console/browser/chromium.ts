@@ -1,5 +1,6 @@
 // The system's Chromium without a window. Whatever does not go to this machine goes to a proxy of ours, which refuses and remembers it.
 
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -27,7 +28,10 @@ const FLAGS = [
   "--font-render-hinting=none",
 ];
 
-/** Where screenshots of a run lie; it is not part of the repository. The documents' are taken when UPDATE_SCREENSHOTS is set. */
+/**
+ * Where screenshots of a run lie; it is not part of the repository. Those of the documents are taken anew when UPDATE_SCREENSHOTS is set,
+ * smaller where there is a pngquant.
+ */
 const artefacts = join(packageRoot(), ".cache", "screenshots");
 const images = join(packageRoot(), "docs", "img");
 
@@ -102,9 +106,17 @@ export async function visit(opsPort: number | undefined, hash = "#/", look: Look
   return { page, context, asked, errors };
 }
 
-/** Keeps what a page looks like; with `document` also for the documents, when those are wanted. */
-export async function screenshot(page: Page, name: string, document = false): Promise<void> {
+/** Keeps what a page looks like. */
+export async function screenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(artefacts, `${name}.png`) });
-  if (document && process.env.UPDATE_SCREENSHOTS !== undefined)
-    await page.screenshot({ path: join(images, `${name}.png`) });
+}
+
+/** The same, and it is one of the documents' when those are wanted. */
+export async function documentScreenshot(page: Page, name: string): Promise<void> {
+  await screenshot(page, name);
+  if (process.env.UPDATE_SCREENSHOTS === undefined) return;
+  const path = join(images, `${name}.png`);
+  mkdirSync(images, { recursive: true });
+  await page.screenshot({ path });
+  spawnSync("pngquant", ["--force", "--speed=1", "--output", path, "64", path]);
 }

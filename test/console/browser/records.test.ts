@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { connectTo } from "../../support/broker.js";
 import { ascii } from "../../support/bytes.js";
 import { produce } from "../../support/wire.js";
-import { screenshot, useChromium, visit } from "./chromium.js";
+import { documentScreenshot, useChromium, visit } from "./chromium.js";
 import { put, stocked } from "./data.js";
 
 useChromium();
@@ -158,7 +158,7 @@ describe("the live tail", () => {
     await expect
       .poll(status, { timeout: 30_000 })
       .toMatch(/1\d\d k records\/s\s+Sampled: \d+ of 1\d\d k a second are shown/);
-    await screenshot(page, "tail-sampled", true);
+    await documentScreenshot(page, "tail-sampled");
     // The page answers keys while it comes.
     const frames = await page.evaluate(
       () =>

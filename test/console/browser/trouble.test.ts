@@ -10,7 +10,7 @@ import { connectTo, runBroker, spawnReady, testSettings } from "../../support/br
 import { ascii } from "../../support/bytes.js";
 import { tempDir } from "../../support/tmp.js";
 import { produce } from "../../support/wire.js";
-import { screenshot, useChromium, visit } from "./chromium.js";
+import { documentScreenshot, screenshot, useChromium, visit } from "./chromium.js";
 
 useChromium();
 
@@ -32,7 +32,7 @@ describe("the console of a broker", () => {
       /For \d+ s now: no connection\. What you see is from \d\d:\d\d:\d\d\. Asking again every 2 s\./,
     );
     expect(await page.getByText("nothing removed").count()).toBe(1);
-    await screenshot(page, "unreachable", true);
+    await documentScreenshot(page, "unreachable");
     const again = await spawnReady({ ...testSettings(dataDir), ...ops, "ops.port": first.opsPort });
     await expect.poll(() => page.getByRole("alert").count(), { timeout: 15_000 }).toBe(0);
     expect(await page.locator(".pill").first().innerText()).toBe("ready");
@@ -81,7 +81,7 @@ describe("the console of a broker", () => {
     expect(await page.locator(".pill").first().innerText()).toBe("impaired");
     const states = () => page.locator(".rows .sign").allInnerTexts();
     await expect.poll(states).toEqual(["open", "refused", "poisoned"]);
-    await screenshot(page, "trouble", true);
+    await screenshot(page, "trouble");
     await page.goto(`http://127.0.0.1:${broker.opsPort}/#/topics/orders/1`);
     await page.getByText("This partition refused to open.").waitFor();
     expect(await page.locator("main [role=alert]").innerText()).toContain("partition.json");
