@@ -40,6 +40,8 @@ it("has what package.json names, a license, a readme and the changes", () => {
   );
   expect(notThere(...named.map((path) => join(path)))).toEqual([]);
   expect(notThere("LICENSE", "README.md", "CHANGELOG.md", "docs/installing.md")).toEqual([]);
+  expect(notThere("dist/console/index.html", "docs/img/overview.png")).toEqual([]);
+  expect(notThere("packaging/grafana/millrace.json", "packaging/prometheus/alerts.yml")).toEqual([]);
 });
 
 it("has every native source, its binding and the command that builds them", () => {
