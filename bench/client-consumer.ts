@@ -14,11 +14,20 @@ import type { ConsumeSample } from "./sides/consume.js";
 const LOG_BYTES = 256 << 20;
 const MAX_BYTES = 1 << 20;
 const BATCH_BYTES = 64 << 10;
-const WAYS = [
-  ["replay(), batches", "batches"],
-  ["replay().records()", "records"],
-  ["client.consumer(), poll()", "poll"],
-] as const;
+
+interface Way {
+  readonly name: string;
+  readonly by: "batches" | "records" | "poll";
+  readonly verification: "native" | "javascript";
+}
+
+const WAYS: readonly Way[] = [
+  { name: "replay(), batches", by: "batches", verification: "native" },
+  { name: "replay().records()", by: "records", verification: "native" },
+  { name: "client.consumer(), poll()", by: "poll", verification: "native" },
+];
+/** As it is where there is no addon; without sums it makes no difference. */
+const IN_JAVASCRIPT: Way = { name: "replay(), batches, in JavaScript", by: "batches", verification: "javascript" };
 
 interface Filled {
   readonly server: ServerProcess;
@@ -34,27 +43,29 @@ async function fill(stand: Stand, server: ServerProcess, recordBytes: number): P
   return { server, recordBytes, records: requests * each };
 }
 
-function consumed(stand: Stand, { server }: Filled, by: string, measure: string, seconds: number) {
+function consumed(stand: Stand, { server }: Filled, way: Way, measure: string, seconds: number) {
   const broker = `127.0.0.1:${server.port}`;
   return runSide<ConsumeSample>(stand, "consume", {
     broker,
     topic: TOPIC,
-    by,
+    by: way.by,
     "max-bytes": MAX_BYTES,
     seconds,
     measure,
+    verification: way.verification,
   });
 }
 
-const sideCommand = (by: string, measure: string): string =>
-  `bench/sides/consume ${["--by", by, "--max-bytes", MAX_BYTES, "--measure", measure].join(" ")}`;
+const sideCommand = ({ by, verification }: Way, measure: string): string =>
+  commandLine("bench/sides/consume", { by, "max-bytes": MAX_BYTES, measure, verification });
 
 function clientSides(stand: Stand, filled: Filled, seconds: number): Side[] {
-  return WAYS.map(([name, by]) => ({
-    name,
-    command: sideCommand(by, "time"),
+  const ways = storedHeader(filled.server) === 8 ? [...WAYS, IN_JAVASCRIPT] : WAYS;
+  return ways.map((way) => ({
+    name: way.name,
+    command: sideCommand(way, "time"),
     measure: async (): Promise<Sample> => {
-      const { records, payloadBytes, seconds: took, cpuSeconds } = await consumed(stand, filled, by, "time", seconds);
+      const { records, payloadBytes, seconds: took, cpuSeconds } = await consumed(stand, filled, way, "time", seconds);
       return {
         value: payloadBytes / took / 1e9,
         details: { "records/s": records / took, "client ns/record": (cpuSeconds / records) * 1e9 },
@@ -97,11 +108,11 @@ function heapCase(stand: Stand, filled: Filled, label: string, seconds: number):
     flush: "none",
     unit: "bytes",
     sample: `${seconds} s`,
-    sides: WAYS.map(([name, by]) => ({
-      name,
-      command: sideCommand(by, "memory"),
+    sides: WAYS.map((way) => ({
+      name: way.name,
+      command: sideCommand(way, "memory"),
       measure: async () => {
-        const { heapBytesPerRecord, records } = await consumed(stand, filled, by, "memory", seconds);
+        const { heapBytesPerRecord, records } = await consumed(stand, filled, way, "memory", seconds);
         return { value: heapBytesPerRecord, details: { records } };
       },
     })),
@@ -113,7 +124,8 @@ export const clientConsumer: Question = {
   title: "The client reading a topic, in records of 1 KiB and of 128 bytes",
   about:
     `Over loopback, one connection, ${MAX_BYTES >> 20} MiB an answer, through a log of ${LOG_BYTES >> 20} MiB in the page cache from start to end, again and ` +
-    "again. The client is the package's, in a process of its own, looks at every record and, with crc32c, has verified its sum. The load " +
+    "again. The client is the package's, in a process of its own, looks at every record and, with crc32c, has verified its sum, by the addon or in " +
+    "JavaScript. The load " +
     "generator takes the same answers, two requests in flight, and looks at nothing. Heap: what the client allocates for a record, without the " +
     "bytes themselves, which are views.",
   ask: async (stand, measure) => {

@@ -8,8 +8,8 @@ import { SEGMENT_BYTES_MAX } from "./model/limits.js";
 import type { RecordFormat } from "./model/record-format.js";
 import type { NativeAddon, RecordFormatId } from "./native/binding.js";
 
-/** Below it the call into the addon costs more than the sums. */
-const NATIVE_BYTES_MIN = 1024;
+/** Below it the call into the addon, 0.12 µs, costs more than the sums: JavaScript takes 0.09 for a record of 50 bytes, 0.16 for one of 200. */
+const NATIVE_BYTES_MIN = 128;
 
 /** As {@link RecordFormatId} has them; that module cannot be imported here, as it loads the addon or throws. */
 const formatIds: Readonly<Record<RecordFormat, RecordFormatId>> = { plain: 0, crc32c: 1 };

@@ -1,6 +1,7 @@
 // Reads a topic from start to end through the client, again and again, and prints what that took.
 //
 //   node consume.js --broker HOST:PORT --topic NAME --by batches|records|poll --max-bytes N --seconds N --measure time|memory
+//                   --verification native|javascript
 //
 //   batches  `replay()`, every record of each batch looked at
 //   records  `replay().records()`
@@ -9,7 +10,7 @@
 // `memory` looks at the heap before and after each batch, and leaves out those in which garbage was collected.
 
 import { getHeapStatistics } from "node:v8";
-import { type Client, connect, type RecordBatch } from "../../src/client.js";
+import { type Client, connect, type RecordBatch, verification } from "../../src/client.js";
 import { printResult, sideFlags } from "../lib/side.js";
 
 export interface ConsumeSample {
@@ -21,7 +22,7 @@ export interface ConsumeSample {
   readonly heapBytesPerRecord: number;
 }
 
-const flags = sideFlags("broker", "topic", "by", "max-bytes", "seconds", "measure");
+const flags = sideFlags("broker", "topic", "by", "max-bytes", "seconds", "measure", "verification");
 const topic = flags.topic;
 const maxBytes = Number(flags["max-bytes"]);
 const watchesHeap = flags.measure === "memory";
@@ -82,6 +83,9 @@ async function pass(client: Client): Promise<void> {
   await way(client);
 }
 
+process.env.MILLRACE_VERIFICATION = flags.verification;
+if ((await verification()) !== flags.verification)
+  throw new Error(`there is no ${flags.verification} verification here`);
 const client = await connect({ broker: flags.broker });
 await pass(client); // compiled and warm
 records = payloadBytes = lookedAt = heapBytes = heapBefore = recordsBefore = 0;

@@ -1,4 +1,5 @@
-// CRC-32C (Castagnoli): reflected, init and xorout 0xFFFFFFFF. Not zlib's CRC-32. In TypeScript because the client has no addon.
+// CRC-32C (Castagnoli): reflected, init and xorout 0xFFFFFFFF. Not zlib's CRC-32. In TypeScript for clients where there is no addon, and for a few
+// bytes, for which calling it would take longer.
 //
 // Slicing by 16: sixteen bytes a step, each through its own table, so that the steps depend on each other once in sixteen bytes
 // and not once a byte. Read as four int32 of a DataView: 2.0 GB/s at 64 bytes and 2.6 at 1 KiB, where the same over single bytes
