@@ -28,7 +28,7 @@ export function nativeWalker(
   };
 }
 
-/** Bun and Deno call themselves Node and end, rather than refuse, where an addon wants a loop of libuv. */
+/** Bun and Deno call themselves Node. The addon has a handle in libuv's loop, and what they do with that is not known. */
 const isNode = (): boolean => !["bun", "deno"].some((runtime) => runtime in process.versions);
 
 export async function loadNativeWalker(): Promise<RecordWalker | undefined> {
