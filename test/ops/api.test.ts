@@ -106,6 +106,16 @@ describe("the API", () => {
     expect([end.segments.map(({ baseOffset }) => baseOffset), end.next]).toEqual([[16], null]);
   });
 
+  it("says while it stops that it does", async () => {
+    const broker = await runBroker(ops);
+    // Somebody who does not go away by himself is waited for.
+    await connectTo(broker);
+    const stopped = broker.stop();
+    const { ready, stopping, reasons } = await get<BrokerInfo>(broker, "broker");
+    expect([ready, stopping, reasons]).toEqual([false, true, ["the broker is stopping"]]);
+    expect(await stopped).toBe(true);
+  });
+
   it("names a partition that refused to open, and why, and shows nothing of it", async () => {
     const dataDir = tempDir("refused");
     await (await runBroker({ "data.dir": dataDir, topics: "orders:2" })).stop();

@@ -70,16 +70,21 @@ export function Grid(props: GridProps) {
   const last = Math.min(count - 1, Math.ceil((view.top + view.height) / ROW_PX) + BEYOND);
   useEffect(() => onView?.(first, last), [first, last, count]);
 
-  const move = (to: number): void => {
-    const index = Math.max(0, Math.min(count - 1, to));
-    setOwn(index);
-    onCurrent?.(index);
+  const bringIntoView = (index: number): void => {
     const element = box.current;
-    if (element === null) return;
+    if (element === null || index < 0) return;
     // Below the head, which stays.
     const shown = element.clientHeight - ROW_PX;
     if (index * ROW_PX < element.scrollTop) element.scrollTop = index * ROW_PX;
     else if ((index + 1) * ROW_PX > element.scrollTop + shown) element.scrollTop = (index + 1) * ROW_PX - shown;
+  };
+  // Also when something else chose it: the picture of the segments, another page of records.
+  useEffect(() => bringIntoView(current), [props.current]);
+  const move = (to: number): void => {
+    const index = Math.max(0, Math.min(count - 1, to));
+    setOwn(index);
+    onCurrent?.(index);
+    bringIntoView(index);
   };
   const page = Math.max(1, Math.floor(view.height / ROW_PX) - 2);
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -148,7 +153,6 @@ export function Grid(props: GridProps) {
       tabIndex={0}
       style={fill && count > 0 ? { maxHeight: `${(count + 1) * ROW_PX + EDGES_PX}px` } : undefined}
       onKeyDown={onKeyDown}
-      onFocus={(event) => event.target === box.current && current < 0 && count > 0 && move(0)}
     >
       <div role="row" aria-rowindex={1} class="row head" style={{ gridTemplateColumns: template }}>
         {shown.map((place) => (

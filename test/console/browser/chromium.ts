@@ -9,8 +9,10 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 import { afterAll, beforeAll, beforeEach, onTestFinished } from "vitest";
 import { packageRoot } from "../../../src/native/load.js";
 
-const executable = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser"].find(
-  (path) => path !== undefined && existsSync(path),
+/** CHROMIUM names another one. */
+const { CHROMIUM } = process.env;
+const executable = (CHROMIUM === undefined ? ["/usr/bin/chromium", "/usr/bin/chromium-browser"] : [CHROMIUM]).find(
+  (path) => existsSync(path),
 );
 
 /** Without those of background networking the browser asks its maker's hosts at every start. */

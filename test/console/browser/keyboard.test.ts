@@ -27,7 +27,7 @@ it("a visit by keyboard alone reaches everything", async () => {
   await press(page, "g", "t");
   await expect.poll(() => heading(page)).toBe("Topics");
   await page.locator(".rows .row").nth(2).waitFor();
-  await press(page, "i", "j", "ArrowDown");
+  await press(page, "i", "j", "j", "ArrowDown");
   const current = page.locator('[aria-selected="true"]');
   expect(await current.innerText()).toMatch(/^orders\n/);
   // The grid has the focus, it is seen, and it names its current row.

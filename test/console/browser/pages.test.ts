@@ -145,6 +145,13 @@ describe("the console", () => {
     await page.keyboard.press("Enter");
     await expect.poll(() => text(page, "h1")).toBe("many/1999");
     await screenshot(page, "many-last");
+    // A tail takes some of them; it says which.
+    await page.goto(`http://127.0.0.1:${broker.opsPort}/#/topics/many/tail`);
+    await page.getByText("Partitions 0 to 63; choose others above.").waitFor();
+    await page.getByLabel("Partitions").fill("1990-1999");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.url()).toContain("partition=1990%2C1991");
+    await page.locator(".tail-status").getByText("live", { exact: true }).waitFor();
   });
 
   it("shows every setting and where it came from", async () => {

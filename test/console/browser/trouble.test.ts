@@ -126,5 +126,11 @@ describe("the console of a broker", () => {
     expect(await page.locator(".rows .row").count()).toBeLessThan(80);
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
     await screenshot(page, "huge-offsets");
+    // A click on the picture brings its segment into the list's view.
+    await page.locator(".strip").first().locator(".block").nth(2).click();
+    await expect.poll(() => page.locator('[aria-selected="true"]').innerText()).toMatch(/^9,007,199,249,7\d\d,991\n/);
+    const box = await page.locator('[aria-selected="true"]').boundingBox();
+    expect(box?.y).toBeLessThan(820);
+    expect(box?.y).toBeGreaterThan(400);
   });
 });
