@@ -1,6 +1,6 @@
 // The frame of every page: name and state of the broker, the way to the pages, the keys that work everywhere.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { EVERYWHERE, useShortcuts } from "./lib/keys.js";
 import { link } from "./lib/link.js";
 import { parseOffset } from "./lib/parse.js";
@@ -34,7 +34,7 @@ export function App() {
   // Whoever works by keyboard goes on in the new page, in its list if it has one.
   const path = `${page.name}/${"topic" in page ? page.topic : ""}/${"partition" in page ? page.partition : ""}`;
   const first = useRef(true);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (first.current) {
       first.current = false;
       return;

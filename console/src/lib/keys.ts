@@ -1,7 +1,7 @@
 // Shortcuts: single keys, and `g` followed by one. They do nothing while somebody types, and can be turned off, because voice
 // input and some screen readers send such keys by themselves.
 
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { Store } from "./store.js";
 
 export interface Shortcut {
@@ -42,7 +42,8 @@ export const shortcutGroups = (): readonly (readonly [group: string, shortcuts: 
   [...offered].sort(([a], [b]) => Number(a === EVERYWHERE) - Number(b === EVERYWHERE));
 
 export function useShortcuts(group: string, shortcuts: readonly Shortcut[]): void {
-  useEffect(() => {
+  // With the page itself, not after it was painted: a key that is pressed as soon as the page is seen counts.
+  useLayoutEffect(() => {
     offered.set(group, shortcuts);
     return () => {
       if (offered.get(group) === shortcuts) offered.delete(group);

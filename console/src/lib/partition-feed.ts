@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { PartitionPage, SegmentView } from "../../../src/ops/api/types.js";
 import { apiUrl, ask, Refusal } from "./api.js";
 import { linkFailed } from "./link.js";
+import { postponed } from "./shown.js";
 
 const EVERY_MS = 1_000;
 const PAGE_SEGMENTS = 1_000;
@@ -36,6 +37,7 @@ export function usePartition(topic: string, partition: number, withSegments: boo
         abort.signal,
       );
     const next = async (): Promise<void> => {
+      if (postponed(next, abort.signal)) return;
       try {
         let page = await pageFrom(segments.at(-1)?.baseOffset ?? 0);
         segments = merged(segments, page);

@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { ask, Refusal } from "./api.js";
 import { linkFailed } from "./link.js";
+import { postponed } from "./shown.js";
 
 export interface Pieces<T> {
   readonly item: (index: number) => T | undefined;
@@ -29,6 +30,7 @@ export function usePieces<A, T>(
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const next = async (): Promise<void> => {
+      if (postponed(next, abort.signal)) return;
       try {
         for (let piece = firstPiece; piece <= lastPiece; piece++) {
           const items = itemsOf(await ask<A>(urlOf(piece * size), abort.signal));

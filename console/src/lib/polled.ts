@@ -4,6 +4,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ask, Refusal } from "./api.js";
 import { linkFailed } from "./link.js";
+import { postponed } from "./shown.js";
 
 export interface Polled<T> {
   readonly data: T | undefined;
@@ -23,7 +24,7 @@ export function usePolled<T>(url: string | undefined, everyMs: number): Polled<T
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const next = async (): Promise<void> => {
-      clearTimeout(timer);
+      if (postponed(next, abort.signal)) return;
       const turn = ++askedRef.current;
       let wait = everyMs;
       try {
@@ -36,17 +37,12 @@ export function usePolled<T>(url: string | undefined, everyMs: number): Polled<T
         else linkFailed();
         wait = Math.max(everyMs, 2_000);
       }
-      if (wait > 0 && !abort.signal.aborted && !document.hidden) timer = setTimeout(() => void next(), wait);
-    };
-    const shown = (): void => {
-      if (!document.hidden) void next();
+      if (wait > 0 && !abort.signal.aborted) timer = setTimeout(() => void next(), wait);
     };
     void next();
-    document.addEventListener("visibilitychange", shown);
     return () => {
       abort.abort();
       clearTimeout(timer);
-      document.removeEventListener("visibilitychange", shown);
     };
   }, [url, everyMs, round]);
   return of === url ? { data, refusal, again } : { data: undefined, refusal: undefined, again };

@@ -5,6 +5,7 @@ import type { Rates } from "../../../src/ops/api/types.js";
 import { apiUrl, ask, Refusal } from "./api.js";
 import { emptyHistory, type History, withRates } from "./history.js";
 import { linkFailed } from "./link.js";
+import { postponed } from "./shown.js";
 import { Store, useStore } from "./store.js";
 
 const EVERY_MS = 1_000;
@@ -16,6 +17,7 @@ export function useHistory(): History {
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const next = async (): Promise<void> => {
+      if (postponed(next, abort.signal)) return;
       try {
         const rates = await ask<Rates>(apiUrl(["rates"], { since: history.get().next }), abort.signal);
         history.set(withRates(history.get(), rates));

@@ -163,6 +163,25 @@ describe("the console", () => {
     expect((await tiles(page)).Process).toContain(String(process.pid));
   });
 
+  it("asks for no page's contents while nobody looks", async () => {
+    const { broker } = await stocked();
+    const { page, asked } = await visit(broker.opsPort, "#/topics/orders/0");
+    await page.locator(".rows .row").first().waitFor();
+    const look = (hidden: boolean) =>
+      page.evaluate((value) => {
+        Object.defineProperty(document, "hidden", { configurable: true, get: () => value });
+        document.dispatchEvent(new Event("visibilitychange"));
+      }, hidden);
+    const contents = () => asked.filter((url) => url.includes("/partitions/")).length;
+    await look(true);
+    await page.waitForTimeout(1_500);
+    const before = contents();
+    await page.waitForTimeout(2_500);
+    expect(contents()).toBe(before);
+    await look(false);
+    await expect.poll(contents).toBeGreaterThan(before + 1);
+  });
+
   it("asks nothing of any other machine, and could not", async () => {
     const { broker } = await stocked();
     const { page, asked } = await visit(broker.opsPort);
