@@ -21,6 +21,8 @@ export class Batch {
   isUncertain = false;
   /** It left at least once: what is in it stays as it is. */
   hasLeft = false;
+  /** Which one of its partition it was when it left the last time: a larger number stands behind it. */
+  departure = 0;
   /** What became of it the last time. */
   error: MillraceError | undefined;
   /** Until when it may wait to be sent. */
@@ -95,13 +97,14 @@ export class Batch {
     this.onSettled.push(...other.onSettled);
   }
 
-  /** Takes out what was given up since. It has not left yet. */
+  /** Takes out what was given up since it was last called. It has not left yet, and may have taken others in between. */
   dropAborted(): void {
     const gone = new Set<number>();
     let before = 0;
     for (const callers of this.all()) {
+      const { left } = callers;
       for (const place of callers.takeAborted()) gone.add(before + place);
-      before += callers.count;
+      before += left;
     }
     if (gone.size === 0) return;
     const left = new RegionBuilder();

@@ -59,13 +59,21 @@ export class Callers {
     });
   }
 
-  /** The places of those who have given up since it was last asked. */
+  /** Who has given up since it was last asked: their places among those who were left then. */
   takeAborted(): number[] {
-    const { abortables } = this;
+    const { abortables, gone, count } = this;
     if (abortables === undefined) return [];
-    this.abortables = undefined;
-    const places = [...abortables].flatMap(([at, { aborted }]) => (aborted ? [at] : []));
-    if (places.length > 0) this.gone = new Set(places);
+    const places: number[] = [];
+    const stillGone = new Set(gone);
+    for (let at = 0, place = 0; at < count; at++) {
+      if (gone?.has(at)) continue;
+      if (abortables.get(at)?.aborted) {
+        stillGone.add(at);
+        places.push(place);
+      }
+      place++;
+    }
+    if (places.length > 0) this.gone = stillGone;
     return places;
   }
 

@@ -1,10 +1,12 @@
 // Batches of one partition that are in flight together, and those of them that came back. None of them goes again before all have
-// landed: one that is still up may be accepted, and what goes again would stand behind it.
+// landed: one that is still up may be accepted, and what goes again would stand behind it. Answers need not come in the order of
+// the batches: a connection brings them so, but a log in the process refuses one for want of room while one before it waits to be forced.
 
 import type { Batch } from "./batch.js";
 
 export class Flight {
   private readonly up: Batch[] = [];
+  private departures = 0;
   /** Came back, in order. */
   private readonly back: Batch[] = [];
   /** The last flight came back: one batch at a time, until one is accepted. */
@@ -28,6 +30,7 @@ export class Flight {
   }
 
   take(batch: Batch): void {
+    batch.departure = ++this.departures;
     this.up.push(batch);
   }
 
@@ -46,12 +49,14 @@ export class Flight {
   /** It is to be sent again. */
   comesBack(batch: Batch): void {
     this.ended(batch);
-    this.back.push(batch);
+    const behind = this.back.findIndex(({ departure }) => departure > batch.departure);
+    this.back.splice(behind < 0 ? this.back.length : behind, 0, batch);
   }
 
-  /** Something behind them was accepted, or may have been: those that came back so far cannot be sent again. */
-  overtaken(): Batch[] {
-    return this.back.splice(0);
+  /** This one was accepted, or may have been: those before it that came back cannot be sent again. */
+  overtakenBy({ departure }: Batch): Batch[] {
+    const behind = this.back.findIndex((each) => each.departure > departure);
+    return this.back.splice(0, behind < 0 ? this.back.length : behind);
   }
 
   /** Those that go again, when nothing is up any more. */

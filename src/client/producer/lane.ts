@@ -132,7 +132,7 @@ export class Lane {
   /** It was acknowledged; without an offset where nobody acknowledges. */
   accepted(batch: Batch, base: number | undefined): void {
     this.flight.accepted(batch);
-    this.rejectOvertaken();
+    this.rejectOvertakenBy(batch);
     this.backoff.reset();
     if (base !== undefined) this.writer?.accepted(base, batch.region.records);
     this.resolved(batch, base);
@@ -173,7 +173,7 @@ export class Lane {
       return;
     }
     this.flight.ended(batch);
-    this.rejectOvertaken();
+    this.rejectOvertakenBy(batch);
     this.rejected(batch, outcomeUnknown(this.topic, this.partition, error));
   }
 
@@ -187,13 +187,13 @@ export class Lane {
       if (error.code !== "STORAGE_FAILURE") return;
       // A barrier that failed says nothing of what is in the log.
       this.writer?.forget();
-      this.rejectOvertaken();
+      this.rejectOvertakenBy(batch);
     }
   }
 
   /** What came back, and would stand behind something that was sent after it. */
-  private rejectOvertaken(): void {
-    for (const batch of this.flight.overtaken()) this.rejected(batch, batch.error);
+  private rejectOvertakenBy(batch: Batch): void {
+    for (const each of this.flight.overtakenBy(batch)) this.rejected(each, each.error);
   }
 
   /** When nothing is in flight any more, what came back waits again, in front. */

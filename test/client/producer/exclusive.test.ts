@@ -9,6 +9,7 @@ import { OLDEST_VERSIONS, RequestKind } from "../../../src/protocol/api-keys.js"
 import { encodeMetadataResponse } from "../../../src/protocol/metadata.js";
 import { decodeProduceV2, ProduceHeader } from "../../../src/protocol/produce.js";
 import { FakeBroker, type FakeOptions, type FakeRequest } from "../../support/fake-broker.js";
+import { until } from "../../support/waiting.js";
 import { backendOf, codeOf, isProduce, texts } from "./backends.js";
 
 async function started(options: ProducerOptions = {}, fake: FakeOptions = {}) {
@@ -267,6 +268,31 @@ describe("a producer that is the only writer", () => {
     ];
     expect(await Promise.all(sent.map(codeOf))).toEqual(["sent", "OFFSET_MISMATCH", "sent"]);
     expect(texts(broker)).toEqual(["a", "b", "c"]);
+  });
+
+  it("leaves out what is given up while it asks where the log ends, and nothing else", async () => {
+    const { broker, producer } = await started({}, { topics: { orders: 2 } });
+    await producer.send("orders", "the topic is known then", { partition: 1 });
+    const held: FakeRequest[] = [];
+    broker.intercept = (request) => request.kind === RequestKind.METADATA_V2 && held.push(request) > 0;
+    const send = (text: string, signal?: AbortSignal) => producer.send("orders", text, { partition: 0, signal });
+    const [before, meanwhile] = [new AbortController(), new AbortController()];
+    const givenUp = [codeOf(send("given up before it asked", before.signal))];
+    const kept = [send("a")];
+    before.abort();
+    await until("it asks", () => held.length > 0);
+    givenUp.push(codeOf(send("given up meanwhile", meanwhile.signal)));
+    kept.push(send("b"));
+    // They are put into the batch that waits.
+    await new Promise((resolve) => setImmediate(resolve));
+    givenUp.push(codeOf(send("given up with it", meanwhile.signal)));
+    kept.push(send("c"));
+    await new Promise((resolve) => setImmediate(resolve));
+    meanwhile.abort();
+    for (const { socket, answer } of held) socket.write(answer as Uint8Array);
+    expect((await Promise.all(kept)).map(({ offset: at }) => at)).toEqual([0, 1, 2]);
+    expect(texts(broker)).toEqual(["a", "b", "c"]);
+    expect(await Promise.all(givenUp)).not.toContain("sent");
   });
 
   it("refuses a broker that knows no expected offsets, and the ack none", async () => {
