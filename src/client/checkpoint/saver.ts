@@ -30,16 +30,25 @@ export class Saver {
   async flush(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
-    await this.saving;
+    // Not once: another call that waited may have begun the next save, which is this one's as well.
+    while (this.saving !== undefined) await this.saving;
+    if (this.failure === undefined && this.waiting.size > 0) {
+      this.saving = this.save().finally(() => {
+        this.saving = undefined;
+      });
+      await this.saving;
+    }
     if (this.failure !== undefined) throw this.failure.error;
-    if (this.waiting.size === 0) return;
+  }
+
+  private async save(): Promise<void> {
     const positions = [...this.waiting.values()];
     this.waiting.clear();
     this.lastAt = performance.now();
-    this.saving = this.store.save(positions).catch((error: unknown) => {
+    try {
+      await this.store.save(positions);
+    } catch (error) {
       this.failure = { error };
-    });
-    await this.saving;
-    if (this.failure !== undefined) throw (this.failure as { readonly error: unknown }).error;
+    }
   }
 }
