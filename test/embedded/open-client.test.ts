@@ -133,6 +133,8 @@ describe("a client of logs that the program opened", () => {
     await expect(waiting).rejects.toThrow(code("CLOSED"));
     await expect(both).rejects.toThrow(code("CLOSED"));
     await expect(producer.send("orders", "y")).rejects.toThrow(code("CLOSED"));
+    // Not after the time for a delivery, as to a broker that is away.
+    await expect(client.producer().send("orders", "z")).rejects.toThrow(code("CLOSED"));
     await expect(client.listOffsets("orders", 0, "latest")).rejects.toThrow(code("CLOSED"));
     await producer.send("clicks", "on");
     expect(Buffer.from((await elsewhere).value?.payload ?? []).toString()).toBe("on");

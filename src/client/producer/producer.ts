@@ -53,7 +53,7 @@ import { TopicProducer, type TopicSender } from "./topic-producer.js";
  * **Memory** is bounded by {@link ProducerOptions.queuedBytesMax}, also when nobody awaits: when it is reached `send` rejects with `QUEUE_FULL`. A
  * program that sends without awaiting each record awaits {@link Producer.room} before it.
  *
- * A payload may be changed as soon as the call has returned.
+ * A payload and a key may be changed as soon as the call has returned.
  */
 export class Producer implements TopicSender, AsyncDisposable {
   private readonly dispatch: Dispatch;
@@ -214,10 +214,11 @@ export class Producer implements TopicSender, AsyncDisposable {
     const cost = costOf(RegionBuilder.cost(length), 1);
     const call = (abortable?: Abortable): Promise<SentRecord> => {
       if (route.isKnown) return this.place(route, record, length, key, partition, abortable);
-      // Not `slice`: a Buffer's is a view.
-      const copy = typeof record === "string" ? record : Uint8Array.from(record);
+      const [own, ownKey] = [copyOf(record), key && copyOf(key)];
       return route.wait(this.dispatch.deadline, cost, () =>
-        abortable?.aborted ? this.refused(cost, undefined) : this.place(route, copy, length, key, partition, abortable),
+        abortable?.aborted
+          ? this.refused(cost, undefined)
+          : this.place(route, own, length, ownKey, partition, abortable),
       );
     };
     return signal === undefined ? call() : abortableBy(signal, call);
@@ -240,8 +241,8 @@ export class Producer implements TopicSender, AsyncDisposable {
     const cost = costOf(region.length, 1);
     const route = dispatch.admit(topic, cost);
     if (route instanceof MillraceError) return Promise.reject(route);
-    const place = (abortable?: Abortable): Promise<SentBatch> => {
-      const lane = route.lane(partition ?? route.choose(key));
+    const place = (ownKey: Payload | undefined, abortable?: Abortable): Promise<SentBatch> => {
+      const lane = route.lane(partition ?? route.choose(ownKey));
       const wrong =
         lane instanceof MillraceError ? lane : dispatch.tooLarge(topic, region.length, demanded !== undefined);
       if (lane instanceof MillraceError || wrong !== undefined || abortable?.aborted) return this.refused(cost, wrong);
@@ -252,8 +253,11 @@ export class Producer implements TopicSender, AsyncDisposable {
       if (partition === undefined && key === undefined) route.closed(lane);
       return sent;
     };
-    const call = (abortable?: Abortable): Promise<SentBatch> =>
-      route.isKnown ? place(abortable) : route.wait(dispatch.deadline, cost, () => place(abortable));
+    const call = (abortable?: Abortable): Promise<SentBatch> => {
+      if (route.isKnown) return place(key, abortable);
+      const ownKey = key && copyOf(key);
+      return route.wait(dispatch.deadline, cost, () => place(ownKey, abortable));
+    };
     return signal === undefined ? call() : abortableBy(signal, call);
   }
 
@@ -263,3 +267,6 @@ export class Producer implements TopicSender, AsyncDisposable {
     return Promise.reject(reason);
   }
 }
+
+/** Not `slice`: a Buffer's is a view. */
+const copyOf = (payload: Payload): Payload => (typeof payload === "string" ? payload : Uint8Array.from(payload));

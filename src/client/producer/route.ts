@@ -2,7 +2,6 @@
 // They wait all of them, also those that name a partition: else these would overtake the others.
 
 import { MillraceError } from "../../model/errors.js";
-
 import type { RecordFormat } from "../../model/record-format.js";
 import type { TopicMetadata } from "../../protocol/metadata.js";
 import { BrokerError, unknownPartition } from "../errors.js";
@@ -163,17 +162,18 @@ export class Route {
 
   private failed(link: Link, askers: ReadonlySet<Lane>, error: MillraceError): void {
     if (this.askedOver === link) this.askedOver = undefined;
-    if (error.code === "UNKNOWN_TOPIC_OR_PARTITION") {
+    if (error.code === "UNKNOWN_TOPIC_OR_PARTITION" || (error instanceof BrokerError && !error.retriable)) {
       this.rejectWaiting(error);
       for (const lane of askers) {
         lane.rejectWaiting(error);
         lane.found(undefined);
       }
       if (this.lanesByPartition.size === 0) this.owner.forget(this);
+      if (this.isWanted) this.ask();
       return;
     }
     for (const lane of askers) this.askers.add(lane);
-    if (error instanceof BrokerError && error.retriable) this.owner.later(() => this.ask());
+    if (error instanceof BrokerError) this.owner.later(() => this.ask());
     else this.owner.linkFailed(link, error);
   }
 

@@ -10,7 +10,7 @@ import { encodeMetadataResponse } from "../../../src/protocol/metadata.js";
 import { decodeProduceV2, ProduceHeader } from "../../../src/protocol/produce.js";
 import { FakeBroker, type FakeOptions, type FakeRequest } from "../../support/fake-broker.js";
 import { until } from "../../support/waiting.js";
-import { backendOf, codeOf, isProduce, texts } from "./backends.js";
+import { backendOf, codeOf, isProduce, refuse, texts } from "./backends.js";
 
 async function started(options: ProducerOptions = {}, fake: FakeOptions = {}) {
   const broker = await FakeBroker.start(fake);
@@ -268,6 +268,20 @@ describe("a producer that is the only writer", () => {
     ];
     expect(await Promise.all(sent.map(codeOf))).toEqual(["sent", "OFFSET_MISMATCH", "sent"]);
     expect(texts(broker)).toEqual(["a", "b", "c"]);
+  });
+
+  it("asks again for a partition that wanted to know while a question was out that is refused", async () => {
+    const { broker, producer } = await started({}, { topics: { orders: 3 } });
+    await producer.send("orders", "the topic is known then", { partition: 2 });
+    const held: FakeRequest[] = [];
+    broker.intercept = (request) => request.kind === RequestKind.METADATA_V2 && held.push(request) > 0;
+    const sent = [producer.send("orders", "a", { partition: 0 })];
+    await until("it asks", () => held.length === 1);
+    sent.push(producer.send("orders", "b", { partition: 1 }));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    broker.intercept = () => false;
+    refuse(held[0], "UNKNOWN_TOPIC_OR_PARTITION");
+    expect(await Promise.all(sent.map(codeOf))).toEqual(["UNKNOWN_TOPIC_OR_PARTITION", "sent"]);
   });
 
   it("leaves out what is given up while it asks where the log ends, and nothing else", async () => {

@@ -3,6 +3,7 @@
 import { getEventListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { partitionOfKey } from "../../../src/client/partitioner.js";
 import { Producer } from "../../../src/client/producer/producer.js";
 import type { ProducerOptions, SentRecord } from "../../../src/client/producer/producer-options.js";
 import { RequestKind } from "../../../src/protocol/api-keys.js";
@@ -247,6 +248,20 @@ describe("a producer", () => {
     await producer.send("orders", "d", { signal });
     expect(getEventListeners(signal, "abort")).toEqual([]);
     await producer.close();
+  });
+
+  it("lets a record and its key be changed as soon as it was told, also before the topic is known", async () => {
+    const { producer, broker } = await started({}, { topics: { orders: 8 } });
+    const [record, key] = [Buffer.from("a"), Buffer.from("a")];
+    const sent: Promise<{ readonly partition: number }>[] = [
+      producer.send("orders", record, { key }),
+      producer.batch("orders", [record], { key }),
+    ];
+    for (const changed of [record, key]) changed.write("b");
+    const [partition, other] = [partitionOfKey("a", 8), partitionOfKey("b", 8)];
+    expect(partition).not.toBe(other);
+    expect((await Promise.all(sent)).map((each) => each.partition)).toEqual([partition, partition]);
+    expect(texts(broker, partition)).toEqual(["a", "a"]);
   });
 
   it("says what is wrong with an argument, and sends nothing", async () => {
