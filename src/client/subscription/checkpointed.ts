@@ -10,7 +10,7 @@ import type { ReadPosition } from "../read-position.js";
 import type { RecordBatch } from "../record-batch.js";
 import { BatchIterator } from "./batches.js";
 import { Reading, type ReadingPlan, type SubscriptionHost } from "./reading.js";
-import { RecordIterator, type SubscriptionRecord } from "./records.js";
+import { recordsOf, type SubscriptionRecord } from "./records.js";
 
 /** How a subscription saves. */
 export interface CheckpointOptions {
@@ -65,7 +65,7 @@ export class CheckpointedSubscription implements AsyncIterable<RecordBatch> {
 
   /** The records one by one. A record is saved with its batch, when the first record of the next one is asked for. */
   records(): AsyncIterableIterator<SubscriptionRecord, void> {
-    return new RecordIterator(this[Symbol.asyncIterator]());
+    return recordsOf(this[Symbol.asyncIterator]());
   }
 
   /** This batch was handled, and is saved now: before a `break`. Rejects as the store does. */

@@ -16,33 +16,43 @@ export interface SubscriptionRecord {
 
 const DONE = { done: true, value: undefined } as const;
 
-export class RecordIterator implements AsyncIterableIterator<SubscriptionRecord, void> {
-  private batch: RecordBatch | undefined;
+/** One by one what stands in batches. `take` gives what is at an index, or undefined for what is left out. */
+export class EachIterator<Batch extends { readonly length: number }, Each>
+  implements AsyncIterableIterator<Each, void>
+{
+  private batch: Batch | undefined;
   private index = 0;
   /** A call that waits for a batch: those that come meanwhile are answered behind it. */
   private waiting: Promise<unknown> | undefined;
 
-  constructor(private readonly batches: AsyncIterator<RecordBatch, void>) {}
+  constructor(
+    private readonly batches: AsyncIterator<Batch, void>,
+    private readonly take: (batch: Batch, index: number) => Each | undefined,
+  ) {}
 
   [Symbol.asyncIterator](): this {
     return this;
   }
 
-  next(): Promise<IteratorResult<SubscriptionRecord, void>> {
-    const { batch } = this;
-    if (this.waiting === undefined && batch !== undefined && this.index < batch.length) {
-      return Promise.resolve({ done: false, value: recordOf(batch, this.index++) });
+  next(): Promise<IteratorResult<Each, void>> {
+    if (this.waiting === undefined) {
+      try {
+        const value = this.nextHere();
+        if (value !== undefined) return Promise.resolve({ done: false, value });
+      } catch (error) {
+        return this.failed(error);
+      }
     }
     return this.inTurn();
   }
 
-  async return(): Promise<IteratorResult<SubscriptionRecord, void>> {
+  async return(): Promise<IteratorResult<Each, void>> {
     this.batch = undefined;
     await this.batches.return?.();
     return DONE;
   }
 
-  private inTurn(): Promise<IteratorResult<SubscriptionRecord, void>> {
+  private inTurn(): Promise<IteratorResult<Each, void>> {
     const { waiting } = this;
     const next = waiting === undefined ? this.nextOfNext() : waiting.then(() => this.nextOfNext());
     const over = (): void => {
@@ -53,18 +63,41 @@ export class RecordIterator implements AsyncIterableIterator<SubscriptionRecord,
     return next;
   }
 
-  private async nextOfNext(): Promise<IteratorResult<SubscriptionRecord, void>> {
-    const { batch } = this;
-    if (batch !== undefined && this.index < batch.length) return { done: false, value: recordOf(batch, this.index++) };
+  private async nextOfNext(): Promise<IteratorResult<Each, void>> {
     for (;;) {
-      const { done, value } = await this.batches.next();
-      if (done) return DONE;
-      this.batch = value;
+      let value: Each | undefined;
+      try {
+        value = this.nextHere();
+      } catch (error) {
+        return this.failed(error);
+      }
+      if (value !== undefined) return { done: false, value };
+      const next = await this.batches.next();
+      if (next.done) return DONE;
+      this.batch = next.value;
       this.index = 0;
-      if (value.length > 0) return { done: false, value: recordOf(value, this.index++) };
     }
   }
+
+  /** Of the batch that is there. */
+  private nextHere(): Each | undefined {
+    const { batch } = this;
+    while (batch !== undefined && this.index < batch.length) {
+      const value = this.take(batch, this.index++);
+      if (value !== undefined) return value;
+    }
+    return undefined;
+  }
+
+  /** Whoever iterates does not say that it is over when what it asks for throws. */
+  private async failed(error: unknown): Promise<never> {
+    await this.return().catch(() => undefined);
+    throw error;
+  }
 }
+
+export const recordsOf = (batches: AsyncIterator<RecordBatch, void>): AsyncIterableIterator<SubscriptionRecord, void> =>
+  new EachIterator(batches, recordOf);
 
 function recordOf(batch: RecordBatch, index: number): SubscriptionRecord {
   const { topic, partition, highWatermark } = batch;

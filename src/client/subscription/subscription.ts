@@ -5,7 +5,7 @@ import type { RecordBatch } from "../record-batch.js";
 import { BatchIterator } from "./batches.js";
 import { CheckpointedSubscription, type CheckpointOptions } from "./checkpointed.js";
 import { Reading, type ReadingPlan, type SubscriptionHost } from "./reading.js";
-import { RecordIterator, type SubscriptionRecord } from "./records.js";
+import { recordsOf, type SubscriptionRecord } from "./records.js";
 
 /**
  * Batches of records of one topic or several, in order inside each partition. Each iteration has a connection of its own, starts anew
@@ -36,7 +36,7 @@ export class Subscription implements AsyncIterable<RecordBatch> {
    * ```
    */
   records(): AsyncIterableIterator<SubscriptionRecord, void> {
-    return new RecordIterator(this[Symbol.asyncIterator]());
+    return recordsOf(this[Symbol.asyncIterator]());
   }
 
   /**

@@ -5,6 +5,7 @@ import type { Codec } from "../codec/codec.js";
 import type { EnvelopeCodec } from "../codec/envelope.js";
 import type { RecordBatch } from "../record-batch.js";
 import type { CheckpointedSubscription, CheckpointOptions } from "../subscription/checkpointed.js";
+import { EachIterator } from "../subscription/records.js";
 import type { Subscription } from "../subscription/subscription.js";
 import { type OnBad, TypedBatch, type TypedRecord } from "./typed-record.js";
 
@@ -20,13 +21,13 @@ abstract class TypedBatches<T> implements AsyncIterable<TypedBatch<T>> {
     protected readonly decoding: Decoding<T>,
   ) {}
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<TypedBatch<T>, void, undefined> {
-    for await (const batch of this.batches) yield this.typed(batch);
+  [Symbol.asyncIterator](): AsyncIterableIterator<TypedBatch<T>, void> {
+    return new TypedBatchIterator(this.batches[Symbol.asyncIterator](), (batch) => this.typed(batch));
   }
 
   /** The records one by one. */
   records(): AsyncIterableIterator<TypedRecord<T>, void> {
-    return new TypedRecordIterator(this[Symbol.asyncIterator]());
+    return new EachIterator(this[Symbol.asyncIterator](), (batch, index) => batch.take(index));
   }
 
   protected typed(batch: RecordBatch): TypedBatch<T> {
@@ -72,43 +73,24 @@ export class TypedCheckpointedSubscription<T> extends TypedBatches<T> {
   }
 }
 
-const DONE = { done: true, value: undefined } as const;
-
-/** Written out, as the records of a subscription are: a generator that yields for each record costs three times as much. */
-class TypedRecordIterator<T> implements AsyncIterableIterator<TypedRecord<T>, void> {
-  private batch: TypedBatch<T> | undefined;
-  private index = 0;
-
-  constructor(private readonly batches: AsyncGenerator<TypedBatch<T>, void, undefined>) {}
+/** Written out, not as a generator: one that is left while it waits would be left only when the next batch comes. */
+class TypedBatchIterator<T> implements AsyncIterableIterator<TypedBatch<T>, void> {
+  constructor(
+    private readonly batches: AsyncIterator<RecordBatch, void>,
+    private readonly typed: (batch: RecordBatch) => TypedBatch<T>,
+  ) {}
 
   [Symbol.asyncIterator](): this {
     return this;
   }
 
-  async next(): Promise<IteratorResult<TypedRecord<T>, void>> {
-    for (;;) {
-      const record = this.nextHere();
-      if (record !== undefined) return { done: false, value: record };
-      const { done, value } = await this.batches.next();
-      if (done) return DONE;
-      this.batch = value;
-      this.index = 0;
-    }
+  async next(): Promise<IteratorResult<TypedBatch<T>, void>> {
+    const next = await this.batches.next();
+    return next.done ? next : { done: false, value: this.typed(next.value) };
   }
 
-  async return(): Promise<IteratorResult<TypedRecord<T>, void>> {
-    this.batch = undefined;
-    await this.batches.return();
-    return DONE;
-  }
-
-  /** The next one of this batch that its codec takes. */
-  private nextHere(): TypedRecord<T> | undefined {
-    const { batch } = this;
-    while (batch !== undefined && this.index < batch.length) {
-      const record = batch.take(this.index++);
-      if (record !== undefined) return record;
-    }
-    return undefined;
+  async return(): Promise<IteratorResult<TypedBatch<T>, void>> {
+    await this.batches.return?.();
+    return { done: true, value: undefined };
   }
 }
