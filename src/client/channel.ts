@@ -5,6 +5,7 @@ import { connect as connectSocket, type Socket } from "node:net";
 import { MillraceError } from "../model/errors.js";
 import { CLIENT_KEEP_ALIVE_MS, CLIENT_READ_BYTES } from "../model/limits.js";
 import type { RequestKind } from "../protocol/api-keys.js";
+import { onAbort } from "./abort.js";
 import { addressText, type BrokerAddress } from "./address.js";
 import { AnswerCutter } from "./answer-cutter.js";
 import { settle } from "./answers.js";
@@ -29,6 +30,8 @@ export class Channel {
   private state: State = "connecting";
   private failure: MillraceError | undefined;
   private closing: Promise<void> | undefined;
+  /** Those who wait for the kernel. Not a race with `closed`: that would keep something of each for as long as the connection is open. */
+  private readonly onFlushed: (() => void)[] = [];
   private lastCorrelationId = 0;
   /** Until when the broker may keep the answers that are due now, because a fetch before them waits. */
   private waitingUntil = 0;
@@ -54,6 +57,7 @@ export class Channel {
     this.outbox = new Outbox(this.socket);
     this.socket.on("error", (error) => this.socketFailed(error));
     this.socket.on("close", () => this.socketFailed(undefined));
+    this.socket.on("drain", () => this.tellFlushed());
   }
 
   get openRequests(): number {
@@ -140,9 +144,12 @@ export class Channel {
   /** Resolves when the kernel has taken what was sent, or the socket is gone. */
   async flushed(): Promise<void> {
     this.outbox.flush();
-    if (!this.socket.writableNeedDrain) return;
-    const drained = new Promise<void>((resolve) => this.socket.once("drain", resolve));
-    await Promise.race([drained, this.closed]);
+    if (this.state === "closed" || !this.socket.writableNeedDrain) return;
+    await new Promise<void>((resolve) => this.onFlushed.push(resolve));
+  }
+
+  private tellFlushed(): void {
+    for (const resolve of this.onFlushed.splice(0)) resolve();
   }
 
   /** Takes no more requests, waits for the answers of those that are open (each has a deadline), and closes. */
@@ -219,6 +226,7 @@ export class Channel {
     this.failure = failure;
     this.socket.destroy();
     this.queue.failAll(toOpenRequests);
+    this.tellFlushed();
     this.resolveClosed(failure);
   }
 
@@ -243,13 +251,13 @@ function abandonOn<Kind extends RequestKind>(
     giveUp();
     reject(signal.reason);
   };
-  signal.addEventListener("abort", abandon, { once: true });
+  const unheard = onAbort(signal, abandon);
   request.resolve = (answer) => {
-    signal.removeEventListener("abort", abandon);
+    unheard();
     resolve(answer);
   };
   request.reject = (error) => {
-    signal.removeEventListener("abort", abandon);
+    unheard();
     reject(error);
   };
 }

@@ -146,12 +146,17 @@ export class Consumer implements AsyncDisposable {
       for (;;) {
         const { reading, links } = this;
         const wait = { maxWaitMs, minBytes, ...options };
-        const { batches, again } = await links.use(async (link) => {
-          const round = await fetchRound(link, [reading], reading.wantedBytes, wait);
-          // Thrown here: what another link puts right is asked again from the same position.
-          for (const { error } of round.failures) throw error;
-          return round;
-        }, options.signal);
+        const { batches, again } = await links.use(
+          async (link) => {
+            const round = await fetchRound(link, [reading], reading.wantedBytes, wait);
+            // Thrown here: what another link puts right is asked again from the same position.
+            for (const { error } of round.failures) throw error;
+            return round;
+            // The position has moved when an answer was taken: the poll gives what came then, or rejects and has not moved.
+          },
+          options.signal,
+          "obeyed",
+        );
         if (!again) return batches[0] as RecordBatch;
       }
     } finally {

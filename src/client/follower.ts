@@ -10,7 +10,7 @@ import {
   CLIENT_RECONNECT_MS_MAX,
   CLIENT_RECONNECT_MS_MIN,
 } from "../model/limits.js";
-import { unlessAborted } from "./abort.js";
+import { onAbort, unlessAborted } from "./abort.js";
 import { Backoff } from "./backoff.js";
 import { type Failure, fetchRound, type Round } from "./fetch-round.js";
 import type { Link } from "./link.js";
@@ -79,8 +79,7 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<readonly RecordBatch[], void, undefined> {
     const { signal } = this.options;
-    const abort = (): void => this.close();
-    signal?.addEventListener("abort", abort, { once: true });
+    const unheard = signal && onAbort(signal, () => this.close());
     try {
       let next: Promise<Read> | undefined = ahead(this.round());
       while (next !== undefined) {
@@ -93,7 +92,7 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
         next = this.ahead();
       }
     } finally {
-      signal?.removeEventListener("abort", abort);
+      unheard?.();
       this.close();
     }
   }
@@ -132,7 +131,7 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
       while (!moved) {
         try {
           const link = await this.connected();
-          moved = (await this.options.restart?.(link, failure)) ?? false;
+          moved = await unlessAborted(this.moves(link, failure), this.options.signal);
         } catch (error) {
           this.options.signal?.throwIfAborted();
           if (this.closed || !isRetriable(error)) throw error;
@@ -142,6 +141,10 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
         if (!moved) throw failure.error;
       }
     }
+  }
+
+  private async moves(link: Link, failure: Failure): Promise<boolean> {
+    return (await this.options.restart?.(link, failure)) ?? false;
   }
 
   /** Undefined: it could not be asked, and a pause has passed. */

@@ -5,7 +5,7 @@ import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MillraceError } from "../model/errors.js";
 import { CLIENT_RECONNECT_MS_MAX, CLIENT_RECONNECT_MS_MIN } from "../model/limits.js";
-import { unlessAborted } from "./abort.js";
+import { onAbort, unlessAborted } from "./abort.js";
 import { Backoff } from "./backoff.js";
 import type { Link } from "./link.js";
 import { isRetriable } from "./retriable.js";
@@ -13,8 +13,14 @@ import { isRetriable } from "./retriable.js";
 /** Whoever can carry a request. */
 export interface LinkUser {
   /** Runs `ask` on a link, as often as it takes. */
-  use<T>(ask: (link: Link) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  use<T>(ask: (link: Link) => Promise<T>, signal?: AbortSignal, asking?: Asking): Promise<T>;
 }
+
+/**
+ * What an abort does while a link is asked. `left`: the answer goes nowhere; for what cannot be taken back. `obeyed`: what asks ends by
+ * itself, and until it has it is waited for; for what has an effect when its answer has come, so that it has it or is told that it has not.
+ */
+export type Asking = "left" | "obeyed";
 
 /** A link as it is: what fails on it fails. */
 export function linkUser(links: Link | LinkUser): LinkUser {
@@ -42,7 +48,7 @@ export class SteadyLink implements LinkUser {
    * Rejects with what no other link puts right, or with the last failure once `retryMs` have passed since the first; with the
    * signal's reason, or with CLOSED.
    */
-  async use<T>(ask: (link: Link) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async use<T>(ask: (link: Link) => Promise<T>, signal?: AbortSignal, asking: Asking = "left"): Promise<T> {
     const { retryMs, random = Math.random } = this.options;
     // One for each request: those that fail together do not make each other wait longer.
     const backoff = new Backoff(CLIENT_RECONNECT_MS_MIN, CLIENT_RECONNECT_MS_MAX, random);
@@ -53,8 +59,7 @@ export class SteadyLink implements LinkUser {
         signal?.throwIfAborted();
         link = this.connected();
         const made = await unlessAborted(unlessAborted(link, signal), this.closing.signal);
-        // What cannot be taken back is left behind: its answer goes nowhere.
-        return await unlessAborted(ask(made), signal);
+        return await unlessAborted(ask(made), asking === "left" ? signal : undefined);
       } catch (error) {
         if (signal?.aborted) throw signal.reason;
         if (this.closing.signal.aborted) throw this.closed();
@@ -103,16 +108,13 @@ export class SteadyLink implements LinkUser {
 
   private async pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
     const wake = new AbortController();
-    const end = (): void => wake.abort();
-    signal?.addEventListener("abort", end, { once: true });
-    this.closing.signal.addEventListener("abort", end, { once: true });
+    const unheard = [signal, this.closing.signal].map((each) => each && onAbort(each, () => wake.abort()));
     try {
       await sleep(ms, undefined, { signal: wake.signal });
     } catch {
       // The next try says which of the two it was.
     } finally {
-      signal?.removeEventListener("abort", end);
-      this.closing.signal.removeEventListener("abort", end);
+      for (const stop of unheard) stop?.();
     }
   }
 

@@ -1,6 +1,7 @@
 // Carries requests to logs in this process as a connection carries them to a broker: the same checks, answers, waits and
 // errors, without frames. Nothing can be lost on the way, so requests have no deadline: a log answers each of them.
 
+import { onAbort } from "../client/abort.js";
 import {
   badPartition,
   badPlace,
@@ -280,9 +281,9 @@ export class LogLink implements Link {
     if (this.closing) return Promise.reject(this.closedError());
     const ended = new AbortController();
     return new Promise<T>((resolve, reject) => {
-      const aborted = (): void => end(signal?.reason);
+      let unheard: (() => void) | undefined;
       const leave = (): void => {
-        signal?.removeEventListener("abort", aborted);
+        unheard?.();
         this.open.delete(end);
         if (this.open.size === 0) for (const idle of this.onIdle.splice(0)) idle();
       };
@@ -292,7 +293,7 @@ export class LogLink implements Link {
         ended.abort(error);
       };
       this.open.add(end);
-      signal?.addEventListener("abort", aborted, { once: true });
+      unheard = signal && onAbort(signal, () => end(signal.reason));
       let working: Promise<T>;
       try {
         working = work(ended.signal);

@@ -36,6 +36,34 @@ describe("a connection", () => {
     },
   );
 
+  it("tells all who wait for the kernel to take what was sent, when it does and when it never will", async () => {
+    const broker = await FakeBroker.start();
+    const connection = await Connection.connect({ broker: broker.address });
+    const large = recordRegion([new Uint8Array(7 * 1024 * 1024)]);
+    const clog = async (): Promise<void> => {
+      for (const socket of broker.sockets) socket.pause();
+      while (connection.queuedBytes === 0) {
+        connection.post("orders", 0, large);
+        void connection.flushed();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    await clog();
+    let told = 0;
+    const waitThrice = () => Promise.all([1, 2, 3].map(() => connection.flushed().then(() => told++)));
+    const drained = waitThrice();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(told).toBe(0);
+    for (const socket of broker.sockets) socket.resume();
+    await drained;
+    await clog();
+    const never = waitThrice();
+    connection.destroy();
+    await never;
+    await connection.flushed();
+    expect(told).toBe(6);
+  });
+
   it("closes though a broker never answers, when every request has had its time", async () => {
     const broker = await FakeBroker.start();
     const connection = await Connection.connect({ broker: broker.address });

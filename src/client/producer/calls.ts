@@ -4,6 +4,7 @@ import { AckPolicy } from "../../model/ack-policy.js";
 import { badArgument, badOptions, badSignal } from "../../model/arguments.js";
 import { MillraceError } from "../../model/errors.js";
 import { OFFSET_MAX } from "../../model/limits.js";
+import { onAbort } from "../abort.js";
 import { INT32_MAX, outOfRange } from "../checks.js";
 import type { Abortable } from "./callers.js";
 
@@ -56,13 +57,10 @@ export function badRecord(record: unknown): MillraceError {
 export function abortableBy<T>(signal: AbortSignal, call: (abortable: Abortable) => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const abortable: Abortable = { aborted: false };
-    const abort = (): void => {
+    const unheard = onAbort(signal, () => {
       abortable.aborted = true;
       reject(signal.reason);
-    };
-    signal.addEventListener("abort", abort, { once: true });
-    call(abortable)
-      .finally(() => signal.removeEventListener("abort", abort))
-      .then(resolve, reject);
+    });
+    call(abortable).finally(unheard).then(resolve, reject);
   });
 }

@@ -1,6 +1,7 @@
 // One iteration of a subscription: a link of its own, made when the first batch is asked for and closed however it ends.
 
 import { MillraceError } from "../../model/errors.js";
+import { onAbort, unlessAborted } from "../abort.js";
 import { type CheckpointPosition, positionKey } from "../checkpoint/store.js";
 import { Follower } from "../follower.js";
 import type { Backend, Link } from "../link.js";
@@ -76,12 +77,12 @@ export class Reading implements AsyncIterableIterator<Batches, void> {
     const { host, stop, plan } = this;
     const { options } = plan;
     const { signal } = options;
-    const abort = (): void => stop.abort(signal?.reason);
     const forget = host.onClose((reason) => stop.abort(reason));
-    signal?.addEventListener("abort", abort, { once: true });
+    const unheard = signal && onAbort(signal, () => stop.abort(signal.reason));
     try {
       signal?.throwIfAborted();
-      const saved = new Map((await this.kept.load()).map((each) => [positionKey(each.topic, each.partition), each]));
+      const kept = await unlessAborted(this.kept.load(), stop.signal);
+      const saved = new Map(kept.map((each) => [positionKey(each.topic, each.partition), each]));
       const starts = new Starts(plan.topics, options, plan.kind === "replay", saved);
       const first = await this.open(starts);
       const follower = new Follower({
@@ -103,7 +104,7 @@ export class Reading implements AsyncIterableIterator<Batches, void> {
       }
     } finally {
       forget();
-      signal?.removeEventListener("abort", abort);
+      unheard?.();
     }
   }
 
