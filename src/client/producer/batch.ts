@@ -93,6 +93,7 @@ export class Batch {
   take(other: Batch): void {
     this.region.appendRegion(other.region);
     this.cost += other.cost;
+    this.deadline = Math.min(this.deadline, other.deadline);
     this.others.push(other.first, ...other.others);
     this.onSettled.push(...other.onSettled);
   }

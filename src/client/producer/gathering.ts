@@ -22,6 +22,8 @@ const NOTHING = new RegionBuilder(0);
 export class Gathering {
   private readonly accumulator: Accumulator;
   private batch: Batch;
+  /** The earliest of those that records brought. */
+  private deadline = Number.POSITIVE_INFINITY;
 
   constructor(
     private readonly topic: string,
@@ -39,9 +41,15 @@ export class Gathering {
     this.accumulator.makeRoom(payloadBytes);
   }
 
-  /** Appends a record of so many bytes. */
-  append(record: Payload, bytes: number, abortable: Abortable | undefined): Promise<SentRecord> {
+  /** Appends a record of so many bytes. Without a deadline of its own its time begins when the batch is closed. */
+  append(
+    record: Payload,
+    bytes: number,
+    abortable: Abortable | undefined,
+    deadline: number | undefined,
+  ): Promise<SentRecord> {
     const { accumulator, settings } = this;
+    if (deadline !== undefined && deadline < this.deadline) this.deadline = deadline;
     if (accumulator.region.records === 0) accumulator.region = settings.spares.take();
     const sent = this.batch.add(abortable);
     if (typeof record === "string") accumulator.appendText(record, bytes);
@@ -57,7 +65,8 @@ export class Gathering {
 
   private closed(): void {
     const { accumulator, settings, batch } = this;
-    batch.close(accumulator.region, settings.now() + settings.deliveryTimeoutMs);
+    batch.close(accumulator.region, Math.min(settings.now() + settings.deliveryTimeoutMs, this.deadline));
+    this.deadline = Number.POSITIVE_INFINITY;
     accumulator.region = NOTHING;
     this.batch = new Batch(this.topic, this.partition);
     this.gathered(batch);

@@ -64,8 +64,9 @@ export class Lane {
     this.gathering.makeRoom(payloadBytes);
   }
 
-  append(record: Payload, bytes: number, abortable: Abortable | undefined): Promise<SentRecord> {
-    return this.gathering.append(record, bytes, abortable);
+  /** `deadline`: until when it may wait, of one that has waited before. */
+  append(record: Payload, bytes: number, abortable: Abortable | undefined, deadline?: number): Promise<SentRecord> {
+    return this.gathering.append(record, bytes, abortable, deadline);
   }
 
   /** A batch that a call brought. What was gathered before goes before it. */

@@ -193,6 +193,7 @@ export class Producer implements TopicSender, AsyncDisposable {
     key: Payload | undefined,
     partition: number | undefined,
     abortable: Abortable | undefined,
+    deadline?: number,
   ): Promise<SentRecord> {
     const bytes = RegionBuilder.cost(length);
     let lane = route.lane(partition ?? route.choose(key));
@@ -201,7 +202,7 @@ export class Producer implements TopicSender, AsyncDisposable {
     lane.makeRoom(length);
     // Making room closes the batch, and with it this partition's turn.
     if (partition === undefined && key === undefined) lane = route.lane(route.choose(undefined)) as Lane;
-    return lane.append(record, length, abortable);
+    return lane.append(record, length, abortable, deadline);
   }
 
   /** A record that may be given up, or whose topic is not known yet. */
@@ -215,10 +216,11 @@ export class Producer implements TopicSender, AsyncDisposable {
     const call = (abortable?: Abortable): Promise<SentRecord> => {
       if (route.isKnown) return this.place(route, record, length, key, partition, abortable);
       const [own, ownKey] = [copyOf(record), key && copyOf(key)];
-      return route.wait(this.dispatch.deadline, cost, () =>
+      const { deadline } = this.dispatch;
+      return route.wait(deadline, cost, () =>
         abortable?.aborted
           ? this.refused(cost, undefined)
-          : this.place(route, own, length, ownKey, partition, abortable),
+          : this.place(route, own, length, ownKey, partition, abortable, deadline),
       );
     };
     return signal === undefined ? call() : abortableBy(signal, call);
@@ -241,6 +243,7 @@ export class Producer implements TopicSender, AsyncDisposable {
     const cost = costOf(region.length, 1);
     const route = dispatch.admit(topic, cost);
     if (route instanceof MillraceError) return Promise.reject(route);
+    const { deadline } = dispatch;
     const place = (ownKey: Payload | undefined, abortable?: Abortable): Promise<SentBatch> => {
       const lane = route.lane(partition ?? route.choose(ownKey));
       const wrong =
@@ -248,7 +251,7 @@ export class Producer implements TopicSender, AsyncDisposable {
       if (lane instanceof MillraceError || wrong !== undefined || abortable?.aborted) return this.refused(cost, wrong);
       const batch = new Batch(topic, lane.partition, demanded);
       const sent = batch.whole(region.records, abortable);
-      batch.close(region, dispatch.deadline);
+      batch.close(region, deadline);
       lane.push(batch);
       if (partition === undefined && key === undefined) route.closed(lane);
       return sent;
@@ -256,7 +259,7 @@ export class Producer implements TopicSender, AsyncDisposable {
     const call = (abortable?: Abortable): Promise<SentBatch> => {
       if (route.isKnown) return place(key, abortable);
       const ownKey = key && copyOf(key);
-      return route.wait(dispatch.deadline, cost, () => place(ownKey, abortable));
+      return route.wait(deadline, cost, () => place(ownKey, abortable));
     };
     return signal === undefined ? call() : abortableBy(signal, call);
   }

@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { Producer } from "../../../src/client/producer/producer.js";
 import type { ProducerOptions } from "../../../src/client/producer/producer-options.js";
 import { ErrorCodes } from "../../../src/model/error-codes.js";
+import { RequestKind } from "../../../src/protocol/api-keys.js";
 import { FakeBroker, type FakeOptions } from "../../support/fake-broker.js";
 import { until } from "../../support/waiting.js";
 import { backendOf, codeOf, isProduce, refuse, texts } from "./backends.js";
@@ -143,6 +144,25 @@ describe("the order inside a partition", () => {
     broker.refuse = () => undefined;
     await producer.send("orders", "y");
     expect(texts(broker)).toEqual(["y"]);
+  });
+
+  it("counts the delivery time from the call, also when the topic was not known for most of it", async () => {
+    const { broker, producer } = await started({ deliveryTimeoutMs: 1000 });
+    const held: (() => void)[] = [];
+    broker.refuse = (request) => (isProduce(request) ? ErrorCodes.OVERLOADED : undefined);
+    broker.intercept = ({ kind, socket, answer }) =>
+      kind === RequestKind.METADATA_V2 && held.push(() => void socket.write(answer as Uint8Array)) > 0;
+    const begun = performance.now();
+    const sent = [producer.send("orders", "a"), producer.batch("orders", ["b"])];
+    await until("it asks", () => held.length > 0);
+    const told = Promise.all(sent.map(codeOf));
+    setTimeout(() => {
+      for (const answer of held) answer();
+    }, 700);
+    expect(await told).toEqual(["DELIVERY_TIMEOUT", "DELIVERY_TIMEOUT"]);
+    // With the time of the look at what waits; not 1700.
+    expect(performance.now() - begun).toBeLessThan(1500);
+    expect(broker.requests.filter(isProduce)).not.toEqual([]);
   });
 
   it("lets no partition wait for another that is refused", async () => {
