@@ -220,6 +220,11 @@ export class Lane {
     });
   }
 
+  private endPause(): void {
+    this.cancelPause?.();
+    this.cancelPause = undefined;
+  }
+
   private ask(): void {
     this.isAsking = true;
     this.owner.ask(this);
@@ -277,6 +282,8 @@ export class Lane {
       if (first.isUncertain) this.giveUpDoubts(first.error ?? timeout);
       else this.rejected(queue.shift() as Batch, timeout);
     }
+    // The pause was for what was refused. What comes now may be gone before it is over, and would never have been tried.
+    if (queue.first === undefined) this.endPause();
   }
 
   /** Of what is in doubt nobody will know: where those behind the first of them should stand is not known either. */
@@ -297,7 +304,7 @@ export class Lane {
   poison(error: MillraceError, first?: Batch): void {
     this.fatal ??= error;
     if (first !== undefined) this.rejected(first, error);
-    this.cancelPause?.();
+    this.endPause();
     this.gathering.close();
     this.rejectWaiting(error);
   }

@@ -146,6 +146,17 @@ describe("the order inside a partition", () => {
     expect(texts(broker)).toEqual(["y"]);
   });
 
+  it("tries at once what comes when all that was refused was given up", async () => {
+    const { broker, producer } = await started({ deliveryTimeoutMs: 200, random: () => 1 - Number.EPSILON });
+    refuseTurns(broker, "LOG_FULL", () => true);
+    for (let record = 0; record < 5; record++) {
+      const before = broker.requests.filter(isProduce).length;
+      const error = await producer.send("orders", "x").catch((caught: unknown) => caught);
+      expect(error).toMatchObject({ code: "DELIVERY_TIMEOUT", cause: { code: "LOG_FULL" } });
+      expect(broker.requests.filter(isProduce).length).toBeGreaterThan(before);
+    }
+  });
+
   it("counts the delivery time from the call, also when the topic was not known for most of it", async () => {
     const { broker, producer } = await started({ deliveryTimeoutMs: 1000 });
     const held: (() => void)[] = [];
