@@ -6,7 +6,8 @@ import { badArgument, badOptions, badSignal, shown } from "../model/arguments.js
 import { MillraceError } from "../model/errors.js";
 import { FETCH_PARTITIONS_MAX, OFFSET_MAX } from "../model/limits.js";
 import { isTopicName, TOPIC_NAME_RULE } from "../model/topic-name.js";
-import type { FetchPosition } from "./connection-options.js";
+import { CONSUMER } from "../protocol/fetch-multi.js";
+import type { FetchManyOptions, FetchPosition, WaitOptions } from "./connection-options.js";
 import type { Link } from "./link.js";
 import type { RecordRegion } from "./record-region.js";
 
@@ -108,6 +109,43 @@ export function badRequest(kind: keyof typeof KNOWN, options: unknown): Millrace
   return badTime("timeoutMs", timeoutMs) ?? badSignal(signal);
 }
 
+/** A fetch of one partition, whatever carries it. */
+export function badFetch(
+  topic: unknown,
+  partition: unknown,
+  offset: unknown,
+  maxBytes: number,
+  options: WaitOptions,
+): MillraceError | undefined {
+  const bad = badRequest("fetch", options);
+  if (bad !== undefined) return bad;
+  const { maxWaitMs = 0, minBytes = 1 } = options;
+  return (
+    badPartition(topic, partition) ??
+    outOfRange("offset", offset, 0, OFFSET_MAX) ??
+    outOfRange("maxBytes", maxBytes, 1, INT32_MAX) ??
+    badWait(maxBytes, maxWaitMs, minBytes)
+  );
+}
+
+/** A fetch of several. */
+export function badFetchMany(
+  positions: unknown,
+  maxBytes: number,
+  options: FetchManyOptions,
+): MillraceError | undefined {
+  const bad = badRequest("fetchMany", options);
+  if (bad !== undefined) return bad;
+  const { maxWaitMs = 0, minBytes = 1, minRecords = 1, replicaId = CONSUMER } = options;
+  return (
+    badPositions(positions) ??
+    outOfRange("maxBytes", maxBytes, 1, INT32_MAX) ??
+    outOfRange("minRecords", minRecords, 0, INT32_MAX) ??
+    outOfRange("replicaId", replicaId, CONSUMER, INT32_MAX) ??
+    badWait(maxBytes, maxWaitMs, minBytes)
+  );
+}
+
 const CONNECTION = new Set(["broker", "connectTimeoutMs", "requestTimeoutMs", "time"]);
 
 export function badConnection(options: unknown): MillraceError | undefined {
@@ -117,11 +155,11 @@ export function badConnection(options: unknown): MillraceError | undefined {
   return badTime("connectTimeoutMs", connectTimeoutMs) ?? badTime("requestTimeoutMs", requestTimeoutMs);
 }
 
-const CONSUMER = new Set(["topic", "partition", "from", "epoch", "maxWaitMs", "minBytes", "maxBytes", "maxBytesLimit"]);
+const READER = new Set(["topic", "partition", "from", "epoch", "maxWaitMs", "minBytes", "maxBytes", "maxBytesLimit"]);
 
 /** What a reader may be told, but for its bounds of bytes and its start. */
 export function badConsumer(options: unknown): MillraceError | undefined {
-  const bad = badOptions(options, CONSUMER, "a consumer");
+  const bad = badOptions(options, READER, "a consumer");
   if (bad !== undefined) return bad;
   const { topic, partition, epoch = -1, maxWaitMs = 0, minBytes = 0 } = options as Record<string, unknown>;
   return (

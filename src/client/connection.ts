@@ -33,15 +33,14 @@ import { DEFAULT_BROKER, parseBrokerAddress } from "./address.js";
 import { Channel } from "./channel.js";
 import {
   badConnection,
+  badFetch,
+  badFetchMany,
   badPartition,
   badPlace,
-  badPositions,
   badRegion,
   badRequest,
   badTopics,
-  badWait,
   checkedAck,
-  INT32_MAX,
   outOfRange,
 } from "./checks.js";
 import type {
@@ -195,15 +194,9 @@ export class Connection implements Link {
     maxBytes: number,
     options: WaitOptions = {},
   ): Promise<FetchAnswer> {
-    const badOptions = badRequest("fetch", options);
-    if (badOptions !== undefined) return Promise.reject(badOptions);
-    const { maxWaitMs = 0, minBytes = 1, signal } = options;
-    const bad =
-      badPartition(topic, partition) ??
-      outOfRange("offset", offset, 0, OFFSET_MAX) ??
-      outOfRange("maxBytes", maxBytes, 1, INT32_MAX) ??
-      badWait(maxBytes, maxWaitMs, minBytes);
+    const bad = badFetch(topic, partition, offset, maxBytes, options);
     if (bad !== undefined) return Promise.reject(bad);
+    const { maxWaitMs = 0, minBytes = 1, signal } = options;
     const waits = maxWaitMs > 0 && this.supports(ApiKey.FETCH, 2);
     const { outbox } = this.channel;
     return this.channel.request(
@@ -237,17 +230,10 @@ export class Connection implements Link {
     maxBytes: number,
     options: FetchManyOptions = {},
   ): Promise<MultiFetchAnswer[]> {
-    const badOptions = badRequest("fetchMany", options);
-    if (badOptions !== undefined) throw badOptions;
-    const { maxWaitMs = 0, minBytes = 1, minRecords = 1, replicaId = CONSUMER, signal } = options;
     const bad =
-      this.badVersion(ApiKey.FETCH, 3, "FETCH of several partitions") ??
-      badPositions(partitions) ??
-      outOfRange("maxBytes", maxBytes, 1, INT32_MAX) ??
-      outOfRange("minRecords", minRecords, 0, INT32_MAX) ??
-      outOfRange("replicaId", replicaId, CONSUMER, INT32_MAX) ??
-      badWait(maxBytes, maxWaitMs, minBytes);
+      this.badVersion(ApiKey.FETCH, 3, "FETCH of several partitions") ?? badFetchMany(partitions, maxBytes, options);
     if (bad !== undefined) throw bad;
+    const { maxWaitMs = 0, minBytes = 1, minRecords = 1, replicaId = CONSUMER, signal } = options;
     const request = { replicaId, maxWaitMillis: maxWaitMs, minBytes, minRecords, maxBytes, partitions };
     const answers = await this.channel.request(
       RequestKind.FETCH_V3,

@@ -3,15 +3,14 @@
 
 import { onAbort } from "../client/abort.js";
 import {
+  badFetch,
+  badFetchMany,
   badPartition,
   badPlace,
-  badPositions,
   badRegion,
   badRequest,
   badTopics,
-  badWait,
   checkedAck,
-  INT32_MAX,
   outOfRange,
 } from "../client/checks.js";
 import type {
@@ -110,15 +109,9 @@ export class LogLink implements Link {
     maxBytes: number,
     options: WaitOptions = {},
   ): Promise<FetchAnswer> {
-    const badOptions = badRequest("fetch", options);
-    if (badOptions !== undefined) throw badOptions;
-    const { maxWaitMs = 0, minBytes = 1, signal } = options;
-    const bad =
-      badPartition(topic, partition) ??
-      outOfRange("offset", offset, 0, OFFSET_MAX) ??
-      outOfRange("maxBytes", maxBytes, 1, INT32_MAX) ??
-      badWait(maxBytes, maxWaitMs, minBytes);
+    const bad = badFetch(topic, partition, offset, maxBytes, options);
     if (bad !== undefined) throw bad;
+    const { maxWaitMs = 0, minBytes = 1, signal } = options;
     const what = `FETCH from ${topic}-${partition} at ${offset}`;
     const position = { topic, partition, epoch: UNKNOWN, fetchOffset: offset, maxBytes };
     const [answer] = await this.read([position], maxBytes, { maxWaitMs, minBytes, signal }, what);
@@ -131,15 +124,7 @@ export class LogLink implements Link {
     maxBytes: number,
     options: FetchManyOptions = {},
   ): Promise<MultiFetchAnswer[]> {
-    const badOptions = badRequest("fetchMany", options);
-    if (badOptions !== undefined) throw badOptions;
-    const { maxWaitMs = 0, minBytes = 1, minRecords = 1, replicaId = CONSUMER } = options;
-    const bad =
-      badPositions(partitions) ??
-      outOfRange("maxBytes", maxBytes, 1, INT32_MAX) ??
-      outOfRange("minRecords", minRecords, 0, INT32_MAX) ??
-      outOfRange("replicaId", replicaId, CONSUMER, INT32_MAX) ??
-      badWait(maxBytes, maxWaitMs, minBytes);
+    const bad = badFetchMany(partitions, maxBytes, options);
     if (bad !== undefined) throw bad;
     return this.read(partitions, maxBytes, options, "FETCH of several partitions");
   }
