@@ -71,7 +71,7 @@ class FanOut {
     while (at < this.next && !browser.destroyed) {
       for await (const { offset, value } of this.news.replay({ partitions: [PARTITION], from: at }).records()) {
         if (browser.destroyed) return;
-        if (!browser.write(event(offset, value))) await Promise.race([once(browser, "drain"), once(browser, "close")]);
+        if (!browser.write(event(offset, value))) await taken(browser);
         at = offset + 1;
         // What lies behind this the shared subscription sends.
         if (at === this.next) break;
@@ -94,6 +94,21 @@ class FanOut {
     this.#end.abort();
     await this.running;
     for (const browser of this.browsers) browser.end();
+  }
+}
+
+/**
+ * Until the browser has taken what was written, or is gone. What did not come is not listened for any longer.
+ *
+ * @param {Response} browser
+ */
+async function taken(browser) {
+  const over = new AbortController();
+  const { signal } = over;
+  try {
+    await Promise.race([once(browser, "drain", { signal }), once(browser, "close", { signal })]);
+  } finally {
+    over.abort();
   }
 }
 
