@@ -26,6 +26,9 @@ export const EPHEMERAL_DEFAULTS: Readonly<Record<string, string>> = {
   "index.cache.bytes": "4MiB",
 };
 
+/** Tried again: another process may take it for left as soon as its lock is free, and put its own there while it is being removed. */
+const ALL_OF_IT = { recursive: true, force: true, maxRetries: 10, retryDelay: 10 } as const;
+
 /** What is to be removed when the process, or this worker thread, ends without a stop. */
 const open = new Set<string>();
 
@@ -67,7 +70,7 @@ export class EphemeralDirectory {
   /** After the broker has let go of it. */
   async remove(): Promise<void> {
     await this.swept;
-    await rm(this.path, { recursive: true, force: true });
+    await rm(this.path, ALL_OF_IT);
     open.delete(this.path);
     if (open.size === 0) process.off("exit", removeAll);
   }
@@ -104,7 +107,7 @@ async function removeUnused(path: string, clock: Clock): Promise<void> {
     return; // Somebody has just made it, and is about to lock it.
   }
   try {
-    await rm(path, { recursive: true, force: true });
+    await rm(path, ALL_OF_IT);
   } finally {
     lock?.release();
   }

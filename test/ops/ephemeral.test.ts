@@ -4,6 +4,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFile
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { Connection, recordRegion, startBroker } from "../../src/index.js";
+import { systemClock } from "../../src/model/clock.js";
+import { EphemeralDirectory } from "../../src/ops/ephemeral.js";
 import { runProgram } from "../log/support/program.js";
 import { root } from "../rules/sources.js";
 import { tempDir } from "../support/tmp.js";
@@ -154,6 +156,24 @@ describe("what an ephemeral broker leaves when nobody stops it", () => {
       tempDir(),
     );
     expect([code, stdout, stderr]).toEqual([0, "4 4\n1\n0\n", ""]);
+  });
+
+  it("is removed though another one that takes it for left puts its lock there at the same moment", async () => {
+    for (let turn = 0; turn < 10; turn++) {
+      const directory = await EphemeralDirectory.create(systemClock);
+      for (let file = 0; file < 20; file++) writeFileSync(join(directory.path, `${file}`), "");
+      const removed = directory.remove();
+      for (let look = 0; look < 100 && existsSync(directory.path); look++) {
+        try {
+          writeFileSync(join(directory.path, ".lock"), "");
+        } catch {
+          // It is gone.
+        }
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      await removed;
+      expect(left()).toEqual([]);
+    }
   });
 
   it("is left alone while it is too new to be locked, and what is not a broker's is never touched", async () => {
