@@ -113,6 +113,7 @@ export class Channel {
         kind,
         correlationId,
         what,
+        allowedMs: this.waitingUntil + timeoutMs - now,
         deadline: this.waitingUntil + timeoutMs,
         answerBytesMax,
         resolve,

@@ -13,6 +13,7 @@ import { badConnection, badRequest, badTime } from "./checks.js";
 import { Connection } from "./connection.js";
 import type { ConnectionOptions, ListedPlace, RequestOptions } from "./connection-options.js";
 import { Consumer, type ConsumerOptions } from "./consumer.js";
+import { within } from "./deadline.js";
 import type { Backend, Link } from "./link.js";
 import { Producer } from "./producer/producer.js";
 import type { ProducerOptions } from "./producer/producer-options.js";
@@ -250,7 +251,10 @@ export class Client implements AsyncDisposable {
   ): Promise<T> {
     const bad = badRequest("request", request) ?? badSignal(signal);
     if (bad !== undefined) throw bad;
-    return this.control.use((link) => question(link, request), signal);
+    const what = `a question to ${this.address}`;
+    return within(request.timeoutMs, signal, what, (bounds) =>
+      this.control.use((link) => question(link, request), bounds),
+    );
   }
 
   private async closeOnce(): Promise<void> {

@@ -16,7 +16,11 @@ export interface ConnectionOptions {
 }
 
 export interface RequestOptions {
-  /** How long this request may wait for its answer, in milliseconds; what the broker may wait comes on top. */
+  /**
+   * How long the call may take, in milliseconds; what the broker may wait (`maxWaitMs`) comes on top. It bounds the whole call: where a
+   * client connects again and asks again, that is in it, too. Then it rejects with REQUEST_TIMEOUT. Default: the connection's
+   * `requestTimeoutMs` for each request.
+   */
   readonly timeoutMs?: number;
 }
 

@@ -7,6 +7,7 @@ import { UNKNOWN } from "../protocol/fetch-multi.js";
 import type { PartitionMetadata } from "../protocol/metadata.js";
 import { badConsumer, badLink, badRequest, INT32_MAX, outOfRange } from "./checks.js";
 import type { WaitOptions } from "./connection-options.js";
+import { type Bounds, within } from "./deadline.js";
 import { unknownPartition } from "./errors.js";
 import { fetchRound } from "./fetch-round.js";
 import type { Link } from "./link.js";
@@ -142,25 +143,33 @@ export class Consumer implements AsyncDisposable {
     if (this.polling) throw new MillraceError("BAD_ARGUMENT", "poll was called while another poll is waiting");
     this.polling = true;
     const { maxWaitMs, minBytes } = this.options;
+    const wait = { maxWaitMs, minBytes, ...options };
+    const { timeoutMs, signal } = options;
+    const wholeMs = timeoutMs === undefined ? undefined : timeoutMs + (wait.maxWaitMs ?? 0);
     try {
-      for (;;) {
-        const { reading, links } = this;
-        const wait = { maxWaitMs, minBytes, ...options };
-        const { batches, again } = await links.use(
-          async (link) => {
-            const round = await fetchRound(link, [reading], reading.wantedBytes, wait);
-            // Thrown here: what another link puts right is asked again from the same position.
-            for (const { error } of round.failures) throw error;
-            return round;
-            // The position has moved when an answer was taken: the poll gives what came then, or rejects and has not moved.
-          },
-          options.signal,
-          "obeyed",
-        );
-        if (!again) return batches[0] as RecordBatch;
-      }
+      return await within(wholeMs, signal, `a poll of ${this.topic}-${this.partition}`, (bounds) =>
+        this.fetched({ ...wait, signal: bounds.signal }, bounds),
+      );
     } finally {
       this.polling = false;
+    }
+  }
+
+  private async fetched(wait: WaitOptions, bounds: Bounds): Promise<RecordBatch> {
+    const { reading, links } = this;
+    for (;;) {
+      const { batches, again } = await links.use(
+        async (link) => {
+          const round = await fetchRound(link, [reading], reading.wantedBytes, wait);
+          // Thrown here: what another link puts right is asked again from the same position.
+          for (const { error } of round.failures) throw error;
+          return round;
+          // The position has moved when an answer was taken: the poll gives what came then, or rejects and has not moved.
+        },
+        bounds,
+        "obeyed",
+      );
+      if (!again) return batches[0] as RecordBatch;
     }
   }
 

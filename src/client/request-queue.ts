@@ -40,6 +40,8 @@ export interface OpenRequestOf<Kind extends RequestKind> {
   readonly correlationId: number;
   /** For messages: "PRODUCE to orders-0". Made only when something failed. */
   readonly what: () => string;
+  /** How long it may take, for messages. */
+  readonly allowedMs: number;
   /** On the scale of {@link RequestTime.now}. */
   readonly deadline: number;
   /** The longest answer that this request can have, behind the length prefix. */
@@ -141,7 +143,8 @@ export class RequestQueue {
         continue;
       }
       request.expired = true;
-      request.reject(new MillraceError("REQUEST_TIMEOUT", `${request.what()}: no answer before its deadline`));
+      const text = `${request.what()}: no answer before its deadline of ${Math.round(request.allowedMs)} ms`;
+      request.reject(new MillraceError("REQUEST_TIMEOUT", text));
     }
     this.armedFor = Number.POSITIVE_INFINITY;
     this.disarm = undefined;

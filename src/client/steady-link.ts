@@ -7,13 +7,14 @@ import { MillraceError } from "../model/errors.js";
 import { CLIENT_RECONNECT_MS_MAX, CLIENT_RECONNECT_MS_MIN } from "../model/limits.js";
 import { onAbort, unlessAborted } from "./abort.js";
 import { Backoff } from "./backoff.js";
+import type { Bounds } from "./deadline.js";
 import type { Link } from "./link.js";
 import { isRetriable } from "./retriable.js";
 
 /** Whoever can carry a request. */
 export interface LinkUser {
   /** Runs `ask` on a link, as often as it takes. */
-  use<T>(ask: (link: Link) => Promise<T>, signal?: AbortSignal, asking?: Asking): Promise<T>;
+  use<T>(ask: (link: Link) => Promise<T>, bounds?: Partial<Bounds>, asking?: Asking): Promise<T>;
 }
 
 /**
@@ -48,22 +49,33 @@ export class SteadyLink implements LinkUser {
    * Rejects with what no other link puts right, or with the last failure once `retryMs` have passed since the first; with the
    * signal's reason, or with CLOSED.
    */
-  async use<T>(ask: (link: Link) => Promise<T>, signal?: AbortSignal, asking: Asking = "left"): Promise<T> {
+  async use<T>(
+    ask: (link: Link) => Promise<T>,
+    { signal, failed }: Partial<Bounds> = {},
+    asking: Asking = "left",
+  ): Promise<T> {
     const { retryMs, random = Math.random } = this.options;
     // One for each request: those that fail together do not make each other wait longer.
     const backoff = new Backoff(CLIENT_RECONNECT_MS_MIN, CLIENT_RECONNECT_MS_MAX, random);
     let giveUpAt: number | undefined;
     for (;;) {
       let link: Promise<Link> | undefined;
+      let made = false;
       try {
         signal?.throwIfAborted();
         link = this.connected();
-        const made = await unlessAborted(unlessAborted(link, signal), this.closing.signal);
-        return await unlessAborted(ask(made), asking === "left" ? signal : undefined);
+        const on = await unlessAborted(unlessAborted(link, signal), this.closing.signal);
+        made = true;
+        return await unlessAborted(ask(on), asking === "left" ? signal : undefined);
       } catch (error) {
+        // Whoever waited for its answer until the end of its time leaves the link to nobody: the next call would stand behind it.
+        if (made && signal?.aborted && isRetriable(signal.reason)) this.drop(link);
         if (signal?.aborted) throw signal.reason;
         if (this.closing.signal.aborted) throw this.closed();
-        if (!isRetriable(error)) throw error;
+        // Another call that failed on it has dropped it.
+        const isLeft = made && this.link !== link && error instanceof MillraceError && error.code === "CLOSED";
+        if (!isLeft && !isRetriable(error)) throw error;
+        failed?.(error);
         this.drop(link);
         const now = performance.now();
         giveUpAt ??= now + retryMs;

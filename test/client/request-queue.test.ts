@@ -16,6 +16,7 @@ function setUp() {
       kind: RequestKind.HELLO_V1,
       correlationId: id,
       what: () => `request ${id}`,
+      allowedMs: 5,
       deadline,
       answerBytesMax: 0,
       resolve: () => undefined,

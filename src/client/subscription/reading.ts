@@ -120,7 +120,7 @@ export class Reading implements AsyncIterableIterator<Batches, void> {
       const link = await links.use(async (on) => {
         await starts.open(on);
         return on;
-      }, stop.signal);
+      }, stop);
       await this.kept.begunAtLatest(starts.begunAtLatest);
       return link;
     } catch (error) {
