@@ -20,6 +20,11 @@ const asOneTest = ({ code, output }) => ({
 const quickLimitMs = 15 * 60_000;
 const slowLimitMs = 60 * 60_000;
 
+/** No longer than until CHECK_UNTIL, in seconds since 1970, where somebody says when all has to be over. */
+export function limitWithin(limitMs, until = process.env.CHECK_UNTIL, now = Date.now()) {
+  return until === undefined ? limitMs : Math.max(1_000, Math.min(limitMs, Number(until) * 1000 - now));
+}
+
 /** By name, in this order; `usual` ones run when nothing else is asked for. */
 export const steps = [
   { name: "types", usual: true, action: () => tscChecks() },
@@ -75,7 +80,8 @@ async function native(variant, onLine) {
   };
 }
 
-async function vitest(config, limitMs, onLine) {
+async function vitest(config, atMostMs, onLine) {
+  const limitMs = limitWithin(atMostMs);
   const counts = join(root, ".cache", `${config}.counts.json`);
   mkdirSync(join(root, ".cache"), { recursive: true });
   rmSync(counts, { force: true });
@@ -88,7 +94,7 @@ async function vitest(config, limitMs, onLine) {
   });
   const { running, ...counted } = existsSync(counts) ? JSON.parse(readFileSync(counts, "utf8")) : { running: [] };
   if (running !== undefined) {
-    const what = `vitest did not come to its end (exit ${code}), at the latest after ${limitMs / 60_000} minutes; it was running:`;
+    const what = `vitest did not come to its end (exit ${code}), at the latest after ${(limitMs / 60_000).toFixed(1)} minutes; it was running:`;
     return { passed: 0, failed: 1, skipped: [], output: `${output}\n${[what, ...running].join("\n  ")}\n` };
   }
   // No test at all is no success.
