@@ -4,6 +4,7 @@
 #include "core/cold_reader.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "core/io.h"
@@ -12,7 +13,13 @@
 namespace millrace {
 
 namespace {
-ColdOutcome ReadIn(const File& file, off_t position, std::size_t bytes, std::size_t ahead) {
+struct Outcome {
+  ColdOutcome outcome;
+  off_t until;
+  int error = 0;
+};
+
+Outcome ReadIn(const File& file, off_t position, std::size_t bytes, std::size_t ahead) {
   // What is read ahead is decided here, for each reader alike. The system's own read-ahead would be begun by
   // a sendfile on the loop, would follow whoever came last of those that share the descriptor, and is as
   // large as somebody has set it for the disk: 8 MiB for each reader are half a GiB for 64 of them.
@@ -24,12 +31,12 @@ ColdOutcome ReadIn(const File& file, off_t position, std::size_t bytes, std::siz
   while (bytes > 0) {
     const std::size_t part = std::min(bytes, kScratchBytes);
     const ssize_t got = ReadAt(file.fd(), scratch, part, position);
-    if (got < 0) return ColdOutcome::kFileError;
-    if (static_cast<std::size_t>(got) < part) return ColdOutcome::kFileShort;
+    if (got < 0) return {ColdOutcome::kFileError, position, errno};
+    if (static_cast<std::size_t>(got) < part) return {ColdOutcome::kFileShort, position + got};
     position += got;
     bytes -= part;
   }
-  return ColdOutcome::kRead;
+  return {ColdOutcome::kRead, position};
 }
 }  // namespace
 
@@ -61,13 +68,13 @@ void ColdReader::StartSome() {
     waiting_.erase(waiting_.begin());
     running_++;
     pool_.Submit([job = std::move(job), link = link_, completions = &completions_] {
-      const ColdOutcome outcome = ReadIn(*job.file, job.position, job.bytes, job.ahead);
-      completions->Post([link, id = job.id, outcome, until = job.position + static_cast<off_t>(job.bytes)] {
+      const Outcome outcome = ReadIn(*job.file, job.position, job.bytes, job.ahead);
+      completions->Post([link, id = job.id, outcome] {
         ColdReader* const owner = link->owner;
         if (owner == nullptr) return;
         owner->running_--;
         owner->StartSome();
-        owner->done_(id, outcome, until);
+        owner->done_(id, outcome.outcome, outcome.until, outcome.error);
       });
     });
   }

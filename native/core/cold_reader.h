@@ -26,9 +26,9 @@ enum class ColdOutcome { kRead, kFileShort, kFileError };
 
 class ColdReader {
  public:
-  /** `done` is called on the loop thread with the id and the position up to which the file is in the cache
-   * now. */
-  using Done = std::function<void(std::int32_t id, ColdOutcome outcome, off_t until)>;
+  /** `done` is called on the loop thread with the id, the position up to which the file is in the cache now,
+   * and with kFileError the errno. */
+  using Done = std::function<void(std::int32_t id, ColdOutcome outcome, off_t until, int error)>;
 
   ColdReader(WorkerPool& pool, CompletionQueue& completions, Done done);
   ~ColdReader();

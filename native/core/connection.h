@@ -79,6 +79,8 @@ struct Connection {
   /** In a list of those that send first in the next turn. */
   bool in_late = false;
   bool gathering = false;
+  /** An answer gave way to another one, and rows of it may still come: they are not sent. */
+  bool dropping = false;
 
   /** Requests that were cut and not completed. */
   std::uint32_t open = 0;

@@ -16,9 +16,10 @@ namespace millrace {
 
 namespace counter = selector_counter;
 
-Outlet::Outlet(ColdReader& cold, bool zero_copy, std::size_t turn_bytes, std::int64_t send_us,
-               double* counters)
+Outlet::Outlet(ColdReader& cold, SliceFailures& failures, bool zero_copy, std::size_t turn_bytes,
+               std::int64_t send_us, double* counters)
     : cold_(cold),
+      failures_(failures),
       zero_copy_(zero_copy),
       chunk_bytes_(zero_copy ? kChunkBytes : kHeapChunkBytes),
       turn_bytes_(turn_bytes),
@@ -76,13 +77,14 @@ void Outlet::FailSend(Connection& c, int error) {
   c.Fail(IsPeerGone(error) ? CloseReason::kPeer : CloseReason::kSocketError);
 }
 
-void Outlet::SendBytes(Connection& c, const std::uint8_t* bytes, std::size_t count, bool more) {
+void Outlet::SendBytes(Connection& c, const std::uint8_t* bytes, std::size_t count, bool more,
+                       bool continues) {
   if (c.sending == Sending::kFailed || count == 0) return;
   if (c.out.empty()) {
     c.progress_ms = now_ms_;  // a stall is counted from here, not from the last answer an hour ago
     if (over()) {
       c.sending = Sending::kLate;
-      return c.out.AppendBytes(bytes, count);
+      return c.out.AppendBytes(bytes, count, continues);
     }
     const ssize_t sent = millrace::SendBytes(c.fd.get(), bytes, count, more);
     if (sent < 0 && !IsAgain(static_cast<int>(-sent))) return FailSend(c, static_cast<int>(-sent));
@@ -94,21 +96,29 @@ void Outlet::SendBytes(Connection& c, const std::uint8_t* bytes, std::size_t cou
     if (count == 0) return;
     Block(c);
   }
-  c.out.AppendBytes(bytes, count);
+  c.out.AppendBytes(bytes, count, continues);
 }
 
-void Outlet::SendSlice(Connection& c, const std::uint8_t* header, std::size_t header_bytes, FilePtr file,
-                       off_t position, std::size_t count) {
+void Outlet::SendSlice(Connection& c, Header header, FilePtr file, off_t position, std::size_t count) {
   if (c.sending == Sending::kFailed) return;
-  if (count == 0) return SendBytes(c, header, header_bytes, false);
+  tried_file_ = nullptr;
   std::size_t sent = 0;
   if (c.out.empty()) {
     if (over_slices()) {
       c.progress_ms = now_ms_;
       c.sending = Sending::kLate;
-    } else if (IsWarm(c, {file, position, count}, std::min(count, chunk_bytes_))) {
-      SendBytes(c, header, header_bytes, true);
-      header_bytes = 0;
+    } else if (const std::size_t chunk = std::min(count, chunk_bytes_);
+               IsWarm(c, {file, position, count}, chunk)) {
+      if (const int error = header.instead > 0 ? Try({file, position, count}, chunk) : 0) {
+        TellFailure({file, position, count}, error, false);
+        const std::uint8_t* const head = header.bytes + header.count - header.head;
+        SendBytes(c, header.bytes, header.count - header.head, true, header.continues);
+        SendBytes(c, head + header.head, header.instead, false);
+        c.dropping = true;
+        return;
+      }
+      SendBytes(c, header.bytes, header.count, true, header.continues);
+      header.count = 0;
       if (c.sending == Sending::kFailed) return;
       if (c.out.empty()) {
         sent = PumpSlice(c, {file, position, count});
@@ -116,12 +126,34 @@ void Outlet::SendSlice(Connection& c, const std::uint8_t* header, std::size_t he
       }
     }
   }
-  if (header_bytes > 0) c.out.AppendBytes(header, header_bytes);
+  if (header.count > 0 && header.instead > 0) {
+    const std::size_t before = header.count - header.head;
+    c.out.AppendBytes(header.bytes, before, header.continues);
+    c.out.AppendHead(header.bytes + before, header.head, header.instead);
+  } else {
+    c.out.AppendBytes(header.bytes, header.count, header.continues);
+  }
   if (sent < count) c.out.AppendSlice(std::move(file), position + static_cast<off_t>(sent), count - sent);
+}
+
+bool Outlet::ReplaceNext(Connection& c, off_t position, int error) {
+  if (c.out.empty()) return false;
+  const auto& front = c.out.front();
+  const auto& slice = front.is_slice() || front.next == nullptr ? front : *front.next;
+  const bool replaceable = front.is_replaceable();
+  if (slice.is_slice()) {
+    const std::size_t before = static_cast<std::size_t>(position - slice.position);
+    TellFailure({slice.file, position, slice.left - std::min(slice.left, before)}, error, !replaceable);
+  }
+  if (!replaceable) return false;
+  c.dropping = c.out.ReplaceFront([this](FilePtr file) { cold_.Release(std::move(file)); });
+  c.warm_until = 0;
+  return true;
 }
 
 void Outlet::Pump(Connection& c) {
   c.sending = Sending::kIdle;
+  tried_file_ = nullptr;
   while (!c.out.empty()) {
     if (!c.out.front().is_slice()) {
       if (!PumpBytes(c)) return;
@@ -157,7 +189,11 @@ bool Outlet::PumpBytes(Connection& c) {
   }
   if (before_slice) {
     const std::size_t chunk = std::min(next->left, chunk_bytes_);
-    if (!IsWarm(c, {next->file, next->position, next->left}, chunk)) return false;
+    const Slice slice{next->file, next->position, next->left};
+    if (!IsWarm(c, slice, chunk)) return false;
+    if (const int error = front.is_replaceable() ? Try(slice, chunk) : 0) {
+      return ReplaceNext(c, slice.position, error);
+    }
   }
   const std::size_t part = std::min(front.left, budget);
   const ssize_t sent = millrace::SendBytes(c.fd.get(), front.data(), part, next != nullptr);
@@ -218,19 +254,53 @@ std::size_t Outlet::PumpSlice(Connection& c, Slice slice) {
   return all - slice.left;
 }
 
+/**
+ * Before the answer's head leaves, after which nothing else can be said. The heap path reads what it sends
+ * then. For a sendfile a byte has to do: the pages are known to be in the cache, so it costs a call, and what
+ * a file system refuses all the same it refuses here.
+ */
+int Outlet::Try(const Slice& slice, std::size_t chunk) {
+  std::uint8_t byte;
+  const std::size_t wanted = zero_copy_ ? 1 : chunk;
+  const ssize_t got = ReadAt(slice.file->fd(), zero_copy_ ? &byte : scratch_.get(), wanted, slice.position);
+  if (got < 0) return errno;
+  if (got == 0) return SliceFailure::kFileEnded;
+  if (!zero_copy_) {
+    tried_file_ = slice.file.get();
+    tried_position_ = slice.position;
+    tried_bytes_ = static_cast<std::size_t>(got);
+  }
+  return 0;
+}
+
+void Outlet::TellFailure(const Slice& slice, int error, bool closes) {
+  counters_[counter::kFileFailures] += 1;
+  failures_.Add({slice.file->path(), slice.position, slice.left, error, closes});
+}
+
+void Outlet::FailSlice(Connection& c, const Slice& slice, int error) {
+  TellFailure(slice, error, true);
+  c.Fail(error == SliceFailure::kFileEnded ? CloseReason::kFileShort : CloseReason::kFileError);
+}
+
 /** How much was sent, 0 when the socket is full; sets kFailed. */
 ssize_t Outlet::SendChunk(Connection& c, const Slice& slice, std::size_t chunk) {
   ssize_t sent;
   if (zero_copy_) {
     sent = SendFile(c.fd.get(), slice.file->fd(), slice.position, chunk);
     counters_[counter::kSendfileCalls] += 1;
-    if (sent == 0) c.Fail(CloseReason::kFileShort);
-    if (sent == -EIO || sent == -EINVAL || sent == -EOVERFLOW) c.Fail(CloseReason::kFileError);
+    if (sent == 0) FailSlice(c, slice, SliceFailure::kFileEnded);
+    if (sent == -EIO || sent == -EINVAL || sent == -EOVERFLOW) FailSlice(c, slice, static_cast<int>(-sent));
   } else {
-    const ssize_t got = ReadAt(slice.file->fd(), scratch_.get(), chunk, slice.position);
-    if (got == 0) c.Fail(CloseReason::kFileShort);
-    if (got < 0) c.Fail(CloseReason::kFileError);
-    if (got <= 0) return 0;
+    const bool tried =
+        tried_file_ == slice.file.get() && tried_position_ == slice.position && tried_bytes_ >= chunk;
+    tried_file_ = nullptr;
+    const ssize_t got =
+        tried ? static_cast<ssize_t>(chunk) : ReadAt(slice.file->fd(), scratch_.get(), chunk, slice.position);
+    if (got <= 0) {
+      FailSlice(c, slice, got == 0 ? SliceFailure::kFileEnded : errno);
+      return 0;
+    }
     sent = millrace::SendBytes(c.fd.get(), scratch_.get(), static_cast<std::size_t>(got), false);
   }
   if (c.sending == Sending::kFailed) return 0;

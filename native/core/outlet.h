@@ -9,13 +9,15 @@
 
 #include "core/cold_reader.h"
 #include "core/connection.h"
+#include "core/slice_failures.h"
 
 namespace millrace {
 
 class Outlet {
  public:
   /** `zero_copy` false: slices are read into memory and sent. `counters` are those of selector_abi.h. */
-  Outlet(ColdReader& cold, bool zero_copy, std::size_t turn_bytes, std::int64_t send_us, double* counters);
+  Outlet(ColdReader& cold, SliceFailures& failures, bool zero_copy, std::size_t turn_bytes,
+         std::int64_t send_us, double* counters);
 
   /** A new turn: everybody has a whole budget again, and all together `send_us`. */
   void NextTurn(std::uint32_t turn, std::int64_t now_us);
@@ -35,10 +37,24 @@ class Outlet {
   static bool HasSliceNext(Connection& connection);
 
   /** `more`: the rest of this answer follows at once. */
-  void SendBytes(Connection& connection, const std::uint8_t* bytes, std::size_t count, bool more);
+  void SendBytes(Connection& connection, const std::uint8_t* bytes, std::size_t count, bool more,
+                 bool continues = false);
+  /** What stands before a slice. */
+  struct Header {
+    const std::uint8_t* bytes;
+    std::size_t count;
+    /** So many of them, the last, begin the slice's answer, and this many behind them are sent instead of it
+     * when it cannot be read and nothing of it has left. Both 0: nothing is. */
+    std::size_t head;
+    std::size_t instead;
+    /** All of them belong to the answer that was begun before. */
+    bool continues;
+  };
   /** A slice with the bytes before it. When its pages are cold the bytes wait with it. */
-  void SendSlice(Connection& connection, const std::uint8_t* header, std::size_t header_bytes, FilePtr file,
-                 off_t position, std::size_t count);
+  void SendSlice(Connection& connection, Header header, FilePtr file, off_t position, std::size_t count);
+  /** The slice that a connection sends next could not be read in. False: part of its answer has left, and
+   * there is no other way than to close. */
+  bool ReplaceNext(Connection& connection, off_t position, int error);
   /** Sends what is queued. */
   void Pump(Connection& connection);
 
@@ -65,16 +81,25 @@ class Outlet {
   std::size_t PumpSlice(Connection& connection, Slice slice);
   bool PumpBytes(Connection& connection);
   ssize_t SendChunk(Connection& connection, const Slice& slice, std::size_t chunk);
+  /** Whether a slice can be read, as far as its first chunk tells: 0, an errno or kFileEnded. */
+  int Try(const Slice& slice, std::size_t chunk);
+  void TellFailure(const Slice& slice, int error, bool closes);
+  void FailSlice(Connection& connection, const Slice& slice, int error);
   void Account(Connection& connection, std::size_t sent);
   static void Block(Connection& connection);
   void FailSend(Connection& connection, int error);
 
   ColdReader& cold_;
+  SliceFailures& failures_;
   const bool zero_copy_;
   const std::size_t chunk_bytes_;
   const std::size_t turn_bytes_;
   double* const counters_;
   std::unique_ptr<std::uint8_t[]> scratch_;
+  /** What `scratch_` holds for the send that is under way. Only compared. */
+  const File* tried_file_ = nullptr;
+  off_t tried_position_ = 0;
+  std::size_t tried_bytes_ = 0;
   const std::int64_t send_us_;
   std::uint32_t turn_ = 0;
   std::int64_t now_ms_ = 0;

@@ -15,23 +15,26 @@ constexpr std::size_t kChunkSmallest = 512;
 constexpr std::size_t kChunkLargest = 256 * 1024;
 }  // namespace
 
-OutputQueue::Chunk& OutputQueue::Push(std::size_t capacity) {
+OutputQueue::Chunk& OutputQueue::Push(std::size_t capacity, std::size_t instead) {
   auto chunk = std::make_unique<Chunk>();
   chunk->capacity = capacity;
-  held_ += sizeof(Chunk) + capacity;
+  chunk->instead = instead;
+  held_ += Held(*chunk);
   Chunk* const added = chunk.get();
   (tail_ != nullptr ? tail_->next : head_) = std::move(chunk);
   tail_ = added;
   return *added;
 }
 
-void OutputQueue::AppendBytes(const std::uint8_t* data, std::size_t count) {
+void OutputQueue::AppendBytes(const std::uint8_t* data, std::size_t count, bool continues) {
   while (count > 0) {
-    if (tail_ == nullptr || tail_->is_slice() || tail_->begin + tail_->left == tail_->capacity) {
+    const bool full = tail_ == nullptr || tail_->is_slice() || tail_->begin + tail_->left == tail_->capacity;
+    if (full || tail_->continues != continues) {
       const bool behind_bytes = tail_ != nullptr && !tail_->is_slice();
       const std::size_t wanted = behind_bytes ? std::max(count, bytes_) : count;
       Chunk& chunk = Push(std::clamp(wanted, kChunkSmallest, kChunkLargest));
       chunk.bytes.reset(new std::uint8_t[chunk.capacity]);  // make_unique would fill it with zeros first
+      chunk.continues = continues;
     }
     const std::size_t used = tail_->begin + tail_->left;
     const std::size_t part = std::min(count, tail_->capacity - used);
@@ -43,12 +46,28 @@ void OutputQueue::AppendBytes(const std::uint8_t* data, std::size_t count) {
   }
 }
 
+void OutputQueue::AppendHead(const std::uint8_t* data, std::size_t count, std::size_t instead) {
+  Chunk& chunk = Push(count, instead);
+  chunk.bytes.reset(new std::uint8_t[count + instead]);
+  std::memcpy(chunk.bytes.get(), data, count + instead);
+  chunk.left = count;
+  bytes_ += count;
+}
+
 void OutputQueue::AppendSlice(FilePtr file, off_t position, std::size_t count) {
   if (count == 0) return;
   Chunk& chunk = Push(0);
   chunk.file = std::move(file);
   chunk.position = position;
   chunk.left = count;
+  chunk.continues = true;
+}
+
+void OutputQueue::DropFront() {
+  if (!head_->is_slice()) bytes_ -= head_->left;
+  held_ -= Held(*head_);
+  head_ = std::move(head_->next);
+  if (head_ == nullptr) tail_ = nullptr;
 }
 
 void OutputQueue::Consume(std::size_t count) {
@@ -60,10 +79,7 @@ void OutputQueue::Consume(std::size_t count) {
     chunk.begin += count;
     bytes_ -= count;
   }
-  if (chunk.left > 0) return;
-  held_ -= sizeof(Chunk) + chunk.capacity;
-  head_ = std::move(chunk.next);
-  if (head_ == nullptr) tail_ = nullptr;
+  if (chunk.left == 0) DropFront();
 }
 
 void OutputQueue::Clear() {

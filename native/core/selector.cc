@@ -29,8 +29,10 @@ Selector::Selector(const SelectorOptions& options, const SelectorTables& tables,
       intake_(tables.arena, tables.arena_bytes, tables.frames, tables.frames_max, options.max_frame_bytes,
               options.requests_max),
       cold_(reads, completions,
-            [this](std::int32_t id, ColdOutcome outcome, off_t until) { OnWarm(id, outcome, until); }),
-      outlet_(cold_, options.zero_copy, options.turn_bytes_out, options.send_us, tables.counters),
+            [this](std::int32_t id, ColdOutcome outcome, off_t until, int error) {
+              OnWarm(id, outcome, until, error);
+            }),
+      outlet_(cold_, failures_, options.zero_copy, options.turn_bytes_out, options.send_us, tables.counters),
       linger_ms_(kLingerMs),
       events_(new PollEvent[Poller::kEventsMax]),
       dropped_(new std::uint8_t[kDroppedBytes]) {}
@@ -220,19 +222,21 @@ void Selector::WorkBacklog() {
   working_.clear();
 }
 
-void Selector::OnWarm(std::int32_t id, ColdOutcome outcome, off_t until) {
+void Selector::OnWarm(std::int32_t id, ColdOutcome outcome, off_t until, int error) {
   if (destroyed_) return;
   Connection* const c = connections_.Find(id);
   if (c == nullptr || c->sending != Sending::kCold) return;
   now_ms_ = MonotonicUs() / 1000;
   c->progress_ms = now_ms_;  // the wait was for our disk
+  const bool is_short = outcome == ColdOutcome::kFileShort;
   if (outcome == ColdOutcome::kRead) {
     c->warm_until = until;
-    c->sending = Sending::kLate;
-    PushLate(*c);
-  } else {
-    CloseNow(*c, outcome == ColdOutcome::kFileShort ? CloseReason::kFileShort : CloseReason::kFileError);
+  } else if (!outlet_.ReplaceNext(*c, until, is_short ? SliceFailure::kFileEnded : error)) {
+    CloseNow(*c, is_short ? CloseReason::kFileShort : CloseReason::kFileError);
+    return on_work_();
   }
+  c->sending = Sending::kLate;
+  PushLate(*c);
   on_work_();
 }
 

@@ -100,6 +100,9 @@ class Selector {
   std::size_t QueuedBytes(std::int32_t id);
   void Sweep();
   void Finish(std::int64_t linger_ms);
+  /** Slices that could not be read since this was asked last. */
+  std::vector<SliceFailure> TakeFileFailures() { return failures_.Take(); }
+  bool has_file_failures() const { return failures_.any(); }
   bool finished() const { return finishing_ && live_ == 0 && closings_.empty(); }
   /** Closes everything without a report. Nothing may be called afterwards. */
   void Destroy();
@@ -133,7 +136,7 @@ class Selector {
   void WorkBacklog();
   bool OutOfTime();
   std::uint32_t ReportClosings();
-  void OnWarm(std::int32_t id, ColdOutcome outcome, off_t until);
+  void OnWarm(std::int32_t id, ColdOutcome outcome, off_t until, int error);
 
   // selector_accept.cc: listeners
   SysError AddDoor(Listener listener);
@@ -183,6 +186,7 @@ class Selector {
   ConnectionTable connections_;
   Intake intake_;
   ColdReader cold_;
+  SliceFailures failures_;
   Outlet outlet_;
   std::vector<Door> doors_;
 

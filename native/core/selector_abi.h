@@ -24,8 +24,11 @@ constexpr std::uint32_t kCompleted = 3;
 constexpr std::uint32_t kFile = 4;
 constexpr std::uint32_t kPosition = 5;
 constexpr std::uint32_t kSliceBytes = 6;
+constexpr std::uint32_t kHead = 7;
+constexpr std::uint32_t kInstead = 8;
+constexpr std::uint32_t kContinues = 9;
 }  // namespace flush_column
-constexpr std::uint32_t kFlushColumns = 7;
+constexpr std::uint32_t kFlushColumns = 10;
 
 enum class CloseReason : std::int32_t {
   kPeer = 0,
@@ -59,6 +62,7 @@ constexpr std::uint32_t kPauses = 11;
 constexpr std::uint32_t kListenerPauses = 12;
 constexpr std::uint32_t kTurns = 13;
 constexpr std::uint32_t kLongestTurnUs = 14;
+constexpr std::uint32_t kFileFailures = 15;
 }  // namespace selector_counter
 constexpr std::uint32_t kSelectorCounters = 16;
 

@@ -77,6 +77,7 @@ void Selector::CloseNow(Connection& c, CloseReason reason) {
   c.sending = Sending::kIdle;
   c.pause = Pause::kNone;
   c.peer_done = c.held = c.output_full = c.in_backlog = c.in_paused = c.in_late = false;
+  c.dropping = false;
   c.open = 0;
   c.warm_until = 0;
   closings_.push_back({id, reason});

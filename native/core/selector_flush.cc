@@ -25,6 +25,18 @@ std::int64_t Selector::CheckFlush(std::uint32_t rows, std::size_t files) const {
       sound = sound && offset >= 0 &&
               static_cast<std::size_t>(offset) + static_cast<std::size_t>(length) <= tables_.replies_bytes;
     }
+    const std::int32_t head = row[column::kHead];
+    const std::int32_t instead = row[column::kInstead];
+    sound = sound && head >= 0 && head <= length && instead >= 0;
+    // They lie behind the bytes, and stand for an answer that begins with some of them and is not one of
+    // before.
+    if (sound && instead > 0) {
+      sound = head > 0 && row[column::kFile] >= 0 && row[column::kSliceBytes] > 0 &&
+              row[column::kContinues] == 0 &&
+              static_cast<std::size_t>(offset) + static_cast<std::size_t>(length) +
+                      static_cast<std::size_t>(instead) <=
+                  tables_.replies_bytes;
+    }
     const std::int32_t file = row[column::kFile];
     if (file >= 0) {
       sound = sound && static_cast<std::size_t>(file) < files && row[column::kPosition] >= 0 &&
@@ -57,27 +69,34 @@ void Selector::FlushConnection(Connection& c, std::uint32_t begin, std::uint32_t
   // Bytes that were not handed on yet, because what follows may lie right behind them.
   const std::uint8_t* run = nullptr;
   std::size_t run_bytes = 0;
+  bool run_continues = false;
   for (std::uint32_t i = begin; i < end; i++) {
     const std::int32_t* const row = Row(tables_, i);
     c.open -= std::min(c.open, static_cast<std::uint32_t>(row[column::kCompleted]));
+    const bool continues = row[column::kContinues] != 0;
+    if (!continues) c.dropping = false;
+    if (c.dropping) continue;
     if (row[column::kLength] > 0) {
       const std::uint8_t* const bytes = tables_.replies + row[column::kOffset];
       const auto length = static_cast<std::size_t>(row[column::kLength]);
-      if (run_bytes > 0 && run + run_bytes == bytes) {
+      if (run_bytes > 0 && run + run_bytes == bytes && run_continues == continues) {
         run_bytes += length;
       } else {
-        outlet_.SendBytes(c, run, run_bytes, true);
+        outlet_.SendBytes(c, run, run_bytes, true, run_continues);
         run = bytes;
         run_bytes = length;
+        run_continues = continues;
       }
     }
     if (row[column::kFile] >= 0 && row[column::kSliceBytes] > 0) {
-      outlet_.SendSlice(c, run, run_bytes, files[static_cast<std::size_t>(row[column::kFile])],
+      const Outlet::Header header{run, run_bytes, static_cast<std::size_t>(row[column::kHead]),
+                                  static_cast<std::size_t>(row[column::kInstead]), run_continues};
+      outlet_.SendSlice(c, header, files[static_cast<std::size_t>(row[column::kFile])],
                         row[column::kPosition], static_cast<std::size_t>(row[column::kSliceBytes]));
       run_bytes = 0;
     }
   }
-  outlet_.SendBytes(c, run, run_bytes, false);
+  outlet_.SendBytes(c, run, run_bytes, false, run_continues);
   c.active_ms = now_ms_;
   AfterSend(c);
 }

@@ -52,7 +52,7 @@ TEST("every request is answered once, with how far the file is in the cache") {
   Loop loop;
   std::map<std::int32_t, std::vector<off_t>> answers;
   std::size_t count = 0;
-  ColdReader reader(loop.pool, loop.completions, [&](std::int32_t id, ColdOutcome outcome, off_t until) {
+  ColdReader reader(loop.pool, loop.completions, [&](std::int32_t id, ColdOutcome outcome, off_t until, int) {
     EXPECT_TRUE(outcome == ColdOutcome::kRead);
     answers[id].push_back(until);
     count++;
@@ -69,7 +69,8 @@ TEST("a request brings in a chunk at most, so that the next reader gets its turn
   const ScratchFile scratch(4 << 20);
   Loop loop;
   off_t until = 0;
-  ColdReader reader(loop.pool, loop.completions, [&](std::int32_t, ColdOutcome, off_t end) { until = end; });
+  ColdReader reader(loop.pool, loop.completions,
+                    [&](std::int32_t, ColdOutcome, off_t end, int) { until = end; });
   reader.Request(1, scratch.file(), 100, 4 << 20, 0);
   while (until == 0) loop.Run();
   EXPECT_EQ(until, static_cast<off_t>(100 + ColdReader::kChunkBytes));
@@ -81,7 +82,7 @@ TEST("what nobody waits for any more is not read, and its file is let go") {
   Loop loop;
   std::vector<std::int32_t> answered;
   ColdReader reader(loop.pool, loop.completions,
-                    [&](std::int32_t id, ColdOutcome, off_t) { answered.push_back(id); });
+                    [&](std::int32_t id, ColdOutcome, off_t, int) { answered.push_back(id); });
   // As many as are under way at once: those behind them begin when one of these was answered on this thread.
   for (std::int32_t id = 1; id <= ColdReader::kJobsMax; id++) reader.Request(id, scratch.file(), 0, 5000, 0);
   const auto holders = gone.file().use_count();
@@ -103,7 +104,7 @@ TEST("a file that ends too early and one that cannot be read are told apart") {
   Loop loop;
   std::map<std::int32_t, ColdOutcome> outcomes;
   ColdReader reader(loop.pool, loop.completions,
-                    [&](std::int32_t id, ColdOutcome outcome, off_t) { outcomes[id] = outcome; });
+                    [&](std::int32_t id, ColdOutcome outcome, off_t, int) { outcomes[id] = outcome; });
   reader.Request(1, scratch.file(), 0, 1000, 0);
   reader.Request(2, scratch.file(), 0, 1001, 0);
   reader.Request(3, write_only, 0, 10, 0);
@@ -120,7 +121,7 @@ TEST("jobs that are under way when their owner goes end in nothing, and let go o
     Loop loop;
     for (int round = 0; round < 50; round++) {
       ColdReader reader(loop.pool, loop.completions,
-                        [](std::int32_t, ColdOutcome, off_t) { EXPECT_TRUE(false); });
+                        [](std::int32_t, ColdOutcome, off_t, int) { EXPECT_TRUE(false); });
       for (std::int32_t id = 1; id <= 10; id++) reader.Request(id, file, 0, 100'000, 0);
       reader.Clear();
     }

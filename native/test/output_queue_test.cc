@@ -148,3 +148,46 @@ TEST("a byte buffer takes memory for what it holds, not much more") {
   }
   EXPECT_LE(buffer.capacity(), 4'000'000);
 }
+
+TEST("an answer that cannot be read gives way to what was to be sent instead, with all that belongs to it") {
+  OutputQueue queue;
+  const auto append = [&](const std::string& text, bool continues) {
+    queue.AppendBytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), continues);
+  };
+  const std::string head = "head" + std::string("other answer");
+  const auto begin = [&] {
+    queue.AppendHead(reinterpret_cast<const std::uint8_t*>(head.data()), 4, 12);
+    queue.AppendSlice(SomeFile(), 0, 100);
+    append("second head", true);
+    queue.AppendSlice(SomeFile(), 7, 200);
+    append("last head", true);
+  };
+  int files = 0;
+  const auto take = [&](const FilePtr& file) { files += file != nullptr ? 1 : 0; };
+
+  append("before", false);
+  begin();
+  append("behind", false);
+  EXPECT_FALSE(queue.front().is_replaceable());
+  queue.Consume(6);
+  EXPECT_TRUE(queue.front().is_replaceable());
+  EXPECT_FALSE(queue.ReplaceFront(take));
+  EXPECT_EQ(files, 2);
+  EXPECT_EQ(queue.bytes(), 18);
+  EXPECT_FALSE(queue.front().is_replaceable());
+  EXPECT_TRUE(TakeBytes(queue, 5) == "other answerbehind");
+  EXPECT_EQ(queue.bytes(), 0);
+  EXPECT_EQ(queue.held(), 0);
+
+  // Nothing is behind it yet, so more of it may come, and it is whole all the same.
+  begin();
+  EXPECT_TRUE(queue.ReplaceFront(take));
+  append("next", false);
+  EXPECT_TRUE(TakeBytes(queue, 100) == "other answernext");
+  EXPECT_EQ(queue.held(), 0);
+
+  // Part of it has left.
+  begin();
+  queue.Consume(1);
+  EXPECT_FALSE(queue.front().is_replaceable());
+}

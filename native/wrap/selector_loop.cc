@@ -103,7 +103,7 @@ void SelectorLoop::RunTurn() {
     const bool requested = turn_requested_;
     turn_requested_ = false;
     const Selector::Rows rows = selector_->BeginTurn();
-    if (rows.any() || requested) CallTurn(rows);
+    if (rows.any() || requested || selector_->has_file_failures()) CallTurn(rows);
     // Only the counters are touched behind the call.
     if (!ended_ && setup_.pinned[kCounters].StillThere(env_)) selector_->EndTurn();
   } else {

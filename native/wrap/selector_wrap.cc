@@ -198,6 +198,31 @@ napi_value QueuedBytes(napi_env env, napi_callback_info info) {
                 static_cast<double>(loop->selector()->QueuedBytes(static_cast<std::int32_t>(connection))));
 }
 
+napi_value TakeFileFailures(napi_env env, napi_callback_info info) {
+  const Args args(env, info);
+  SelectorLoop* const loop = LoopFrom(args);
+  if (loop == nullptr) return nullptr;
+  napi_value list = nullptr;
+  napi_create_array(env, &list);
+  if (loop->selector() == nullptr) return list;
+  std::uint32_t at = 0;
+  for (const SliceFailure& failure : loop->selector()->TakeFileFailures()) {
+    const bool ended = failure.error == SliceFailure::kFileEnded;
+    napi_value one = nullptr;
+    napi_value closes = nullptr;
+    napi_create_object(env, &one);
+    napi_get_boolean(env, failure.closes, &closes);
+    SetProperty(env, one, "path", String(env, failure.path));
+    SetProperty(env, one, "position", Number(env, static_cast<double>(failure.position)));
+    SetProperty(env, one, "bytes", Number(env, static_cast<double>(failure.bytes)));
+    SetProperty(env, one, "error",
+                ended ? Undefined(env) : MakeError(env, {failure.error, "read", failure.path}));
+    SetProperty(env, one, "closes", closes);
+    napi_set_element(env, list, at++, one);
+  }
+  return list;
+}
+
 napi_value Destroy(napi_env env, napi_callback_info info) {
   const Args args(env, info);
   if (SelectorLoop* const loop = LoopFrom(args)) loop->End();
@@ -221,6 +246,7 @@ void ExportSelector(Napi::Env env, Napi::Object exports) {
       Method("finish", Finish),
       Method("sweep", Sweep),
       Method("queuedBytes", QueuedBytes),
+      Method("takeFileFailures", TakeFileFailures),
       Method("destroy", Destroy),
   };
   napi_value constructor = nullptr;

@@ -85,7 +85,10 @@ void AddSelectorAbi(napi_env env, napi_value table) {
             {"COMPLETED", flush_column::kCompleted},
             {"FILE", flush_column::kFile},
             {"POSITION", flush_column::kPosition},
-            {"SLICE_BYTES", flush_column::kSliceBytes}});
+            {"SLICE_BYTES", flush_column::kSliceBytes},
+            {"HEAD", flush_column::kHead},
+            {"INSTEAD", flush_column::kInstead},
+            {"CONTINUES", flush_column::kContinues}});
   AddGroup(env, table, "CloseReason",
            {{"PEER", Value(CloseReason::kPeer)},
             {"BAD_FRAME_LENGTH", Value(CloseReason::kBadFrameLength)},
@@ -112,7 +115,8 @@ void AddSelectorAbi(napi_env env, napi_value table) {
             {"PAUSES", selector_counter::kPauses},
             {"LISTENER_PAUSES", selector_counter::kListenerPauses},
             {"TURNS", selector_counter::kTurns},
-            {"LONGEST_TURN_US", selector_counter::kLongestTurnUs}});
+            {"LONGEST_TURN_US", selector_counter::kLongestTurnUs},
+            {"FILE_FAILURES", selector_counter::kFileFailures}});
 }
 
 napi_value Abi(napi_env env, napi_callback_info) {

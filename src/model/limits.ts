@@ -59,6 +59,18 @@ export const OPEN_PARTITIONS_AT_ONCE = 8;
 /** Problems of one kind that produces without acknowledgement meet are counted, and told to the operator at most this often. */
 export const UNACKNOWLEDGED_ERROR_LOG_MS = 10_000;
 
+/**
+ * For answers of so many partitions the case that a slice cannot be read is written out by partition: more would cost each answer
+ * as much as itself for what hardly ever happens. Beyond it the whole request is refused.
+ */
+export const INSTEAD_PARTS_MAX = 64;
+/** A segment that could not be read is refused for this long to those who ask for several: each try costs a disk its time-out. */
+export const UNREADABLE_MS = 5_000;
+/** So many segments are remembered as unreadable; a disk that fails altogether has more, and the oldest are forgotten. */
+export const UNREADABLE_MAX = 1024;
+/** The operator hears of a segment that cannot be read at most this often; how often it happened stands there. */
+export const UNREADABLE_LOG_MS = 10_000;
+
 /** The operator hears of pauses at most this often, and that they are over after this long without one. */
 export const PAUSE_LOG_MS = 10_000;
 

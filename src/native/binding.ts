@@ -195,8 +195,17 @@ export const FlushColumn = {
   FILE: 4,
   POSITION: 5,
   SLICE_BYTES: 6,
+  /** So many bytes of the row, its last, begin the slice's answer; 0 when INSTEAD is. */
+  HEAD: 7,
+  /**
+   * So many bytes behind the row's in the reply arena are sent instead of the whole answer when its slice cannot be read and
+   * nothing of the answer has left. 0: then the connection is closed.
+   */
+  INSTEAD: 8,
+  /** 1: all of the row belongs to the answer of the row before. */
+  CONTINUES: 9,
 } as const;
-export const FLUSH_COLUMNS = 7;
+export const FLUSH_COLUMNS = 10;
 
 /** Why a connection went away. */
 export const CloseReason = {
@@ -243,8 +252,22 @@ export const SelectorCounter = {
   TURNS: 13,
   /** The longest turn, in microseconds. Reset by writing 0. */
   LONGEST_TURN_US: 14,
+  /** Slices that could not be read when they were to be sent. */
+  FILE_FAILURES: 15,
 } as const;
 export const SELECTOR_COUNTERS = 16;
+
+/** A slice that could not be read when it was to be sent. */
+export interface FileFailure {
+  readonly path: string;
+  readonly position: number;
+  /** What was still to be sent of it. */
+  readonly bytes: number;
+  /** Undefined: the file ended before it, since somebody cut it behind our back. */
+  readonly error: Error | undefined;
+  /** Part of its answer had left, so the connection is closed. Else the peer got what was to be sent instead. */
+  readonly closes: boolean;
+}
 
 export interface SelectorOptions {
   /** Frames of a turn lie here. At least `maxFrameBytes + 4` and a turn's worth more. */
@@ -306,6 +329,8 @@ export interface NativeSelector {
   sweep(): void;
   /** Bytes waiting to be sent on a connection (for tests and the console). */
   queuedBytes(connection: number): number;
+  /** Those since it was asked last, 64 at most; the counter FILE_FAILURES has all. A turn is called when there are some. */
+  takeFileFailures(): FileFailure[];
   /** Releases everything at once. */
   destroy(): void;
 }

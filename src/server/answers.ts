@@ -7,11 +7,12 @@ import { describeTopics } from "../broker/metadata.js";
 import type { ErrorCode } from "../model/error-codes.js";
 import { invariant, unreachable } from "../model/invariant.js";
 import { METADATA_FLUSH_MS, MULTI_FETCH_OWED_SHARE, PLANS_PER_FLUSH, PLANS_PER_SESSION } from "../model/limits.js";
+import type { NativeFile } from "../native/binding.js";
 import { EMPTY_RESPONSE_BYTES, LENGTH_BYTES, writeErrorResponse } from "../protocol/frame.js";
 import { encodeHelloResponse, type HelloResult } from "../protocol/hello.js";
 import { encodeMetadataResponse, type MetadataVersion } from "../protocol/metadata.js";
 import { PRODUCE_RESPONSE_BYTES, writeProduceResponse } from "../protocol/produce.js";
-import { FetchAnswers, NOT_YET } from "./fetch-answers.js";
+import { FETCH_ANSWER_BYTES, FetchAnswers, NOT_YET } from "./fetch-answers.js";
 import { LatencyRuns } from "./latency-runs.js";
 import { MultiFetchAnswers } from "./multi-fetch-answers.js";
 import { OffsetAnswers } from "./offset-answers.js";
@@ -38,6 +39,8 @@ export interface AnswersOptions {
   readonly owedMax: number;
   /** Answers that peers do not take fill what they may of all queued bytes. */
   readonly crowded: () => boolean;
+  /** A slice of a file could not be read a moment ago. */
+  readonly isUnreadable: (file: NativeFile | undefined) => boolean;
   /** A read of the disk for a request has ended. */
   readonly loaded: (slot: number, error: ErrorCode) => void;
   /** A LIST_OFFSETS was looked up on the disk. */
@@ -106,7 +109,7 @@ export class Answers {
       }
       served ||= isLarger;
       // No answer that is written in one piece is larger; reserving for the largest keeps one check for all of them.
-      if (sender.reserve(connection, done, PRODUCE_RESPONSE_BYTES)) done = 0;
+      if (sender.reserve(connection, done, FETCH_ANSWER_BYTES)) done = 0;
       if (state === SlotState.PRODUCED) {
         writeProduceResponse(sender.view, sender.at, slots.correlation[slot], slots.base[slot], slots.end[slot]);
         sender.at += PRODUCE_RESPONSE_BYTES;

@@ -14,12 +14,18 @@ import { FETCH_RESPONSE_HEAD_BYTES, writeFetchResponseHead } from "../protocol/f
 import { UNKNOWN } from "../protocol/fetch-multi.js";
 import { EMPTY_RESPONSE_BYTES, writeErrorResponse } from "../protocol/frame.js";
 import { ReadPlan } from "../storage/read-plan.js";
-import type { ReplySender } from "./reply-sender.js";
+import type { ReplySender, Within } from "./reply-sender.js";
 import type { ReplySlots } from "./reply-slots.js";
 import type { Session } from "./session.js";
 
 /** Instead of a number of requests: the slot waits for the disk or for records. */
 export const NOT_YET = -1;
+
+/** What an answer takes in the arena, also one of another kind. */
+export const FETCH_ANSWER_BYTES = FETCH_RESPONSE_HEAD_BYTES + EMPTY_RESPONSE_BYTES;
+
+/** A head and its slice, and the refusal that is sent when the slice cannot be read. */
+const REFUSABLE: Within = { head: FETCH_RESPONSE_HEAD_BYTES, instead: EMPTY_RESPONSE_BYTES, continues: false };
 
 export class FetchAnswers {
   private readonly plan = new ReadPlan();
@@ -65,7 +71,9 @@ export class FetchAnswers {
     if (plan.bytes === 0) return done + 1;
     broker.counters.values[Count.FETCH_BYTES] += plan.bytes;
     invariant(plan.file !== undefined, "a plan with bytes names their file");
-    sender.endRowWithSlice(session.connection, done + 1, plan.file, plan.position, plan.bytes);
+    writeErrorResponse(sender.view, sender.at, slots.correlation[slot], ErrorCodes.STORAGE_FAILURE);
+    sender.at += EMPTY_RESPONSE_BYTES;
+    sender.endRowWithSlice(session.connection, done + 1, plan.file, plan.position, plan.bytes, REFUSABLE);
     return 0;
   }
 

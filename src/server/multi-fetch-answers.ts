@@ -11,7 +11,13 @@ import { type Isolation, isolationOf } from "../log/waiting/isolation.js";
 import { WaitingFetch, WaitPart } from "../log/waiting/waiting-fetch.js";
 import { type ErrorCode, ErrorCodes } from "../model/error-codes.js";
 import { invariant } from "../model/invariant.js";
-import { CROWDED_SLICES_MAX, FETCH_LOADS_AT_ONCE, FETCH_LOADS_MAX, FETCH_PARTITIONS_MAX } from "../model/limits.js";
+import {
+  CROWDED_SLICES_MAX,
+  FETCH_LOADS_AT_ONCE,
+  FETCH_LOADS_MAX,
+  FETCH_PARTITIONS_MAX,
+  INSTEAD_PARTS_MAX,
+} from "../model/limits.js";
 import type { NativeFile } from "../native/binding.js";
 import {
   decodeMultiFetch,
@@ -23,18 +29,25 @@ import {
   writeMultiFetchPartHead,
   writeMultiFetchResponseHead,
 } from "../protocol/fetch-multi.js";
+import { EMPTY_RESPONSE_BYTES, writeErrorResponse } from "../protocol/frame.js";
 import { ReadPlan } from "../storage/read-plan.js";
 import { NOT_YET } from "./fetch-answers.js";
 import type { KeptFetch } from "./kept-fetches.js";
-import type { ReplySender } from "./reply-sender.js";
+import { CONTINUED, type ReplySender, type Within } from "./reply-sender.js";
 import type { ReplySlots } from "./reply-slots.js";
 import type { Session } from "./session.js";
+
+/** Nothing of the answer stands in a row yet. */
+const BEGINS: Within = { head: 0, instead: 0, continues: false };
+const HEADS_MORE_BYTES = 2 * MULTI_FETCH_RESPONSE_HEAD_BYTES;
 
 export interface MultiFetchAnswersOptions {
   /** Reads of the disk for a request have ended. */
   readonly loaded: (slot: number, error: ErrorCode) => void;
   /** Answers that peers do not take fill what they may of all queued bytes. */
   readonly crowded: () => boolean;
+  /** A slice of it could not be read a moment ago. */
+  readonly isUnreadable: (file: NativeFile | undefined) => boolean;
 }
 
 export class MultiFetchAnswers {
@@ -48,6 +61,9 @@ export class MultiFetchAnswers {
   private readonly positions = new Int32Array(FETCH_PARTITIONS_MAX);
   private readonly bytes = new Int32Array(FETCH_PARTITIONS_MAX);
   private payloadBytes = 0;
+  /** How many have bytes, and which is the first of them. */
+  private slices = 0;
+  private firstSlice = 0;
   private failed = 0;
   /** Places in the request of what must be read from the disk before it can be planned. */
   private readonly cold: number[] = [];
@@ -108,6 +124,7 @@ export class MultiFetchAnswers {
     let rest = Math.min(header.maxBytes, fetchMaxBytes);
     let slicesLeft = this.options.crowded() ? CROWDED_SLICES_MAX : header.count;
     this.payloadBytes = 0;
+    this.slices = 0;
     this.failed = 0;
     cold.length = 0;
     for (let i = 0; i < header.count; i++) {
@@ -127,6 +144,11 @@ export class MultiFetchAnswers {
         this.fail(i, result);
       } else if (plan.bytes > 0 && slicesLeft > 0 && (plan.bytes <= rest || this.payloadBytes === 0)) {
         // The first that has any is not cut to what the whole may have: a record that never fits shows at its own bound.
+        if (this.options.isUnreadable(plan.file)) {
+          this.fail(i, ErrorCodes.STORAGE_FAILURE);
+          continue;
+        }
+        if (this.slices++ === 0) this.firstSlice = i;
         this.bytes[i] = plan.bytes;
         this.files[i] = plan.file;
         this.positions[i] = plan.position;
@@ -197,36 +219,84 @@ export class MultiFetchAnswers {
 
   private write(connection: number, slot: number, request: Uint8Array, done: number): number {
     const { header, sender, part, slots, broker } = this;
+    const correlation = slots.correlation[slot];
     let unreported = done;
-    let partsBytes = this.payloadBytes;
-    for (let i = 0; i < header.count; i++) partsBytes += multiFetchPartHeadBytes(header.topicBytes[i]);
-    if (sender.reserve(connection, unreported, MULTI_FETCH_RESPONSE_HEAD_BYTES)) unreported = 0;
-    writeMultiFetchResponseHead(sender.view, sender.at, slots.correlation[slot], header.count, partsBytes);
+    const partsBytes = this.headsBytes() + this.payloadBytes;
+    // All that must lie together, if the arena can have it: the heads up to the first slice, and what is sent instead.
+    const together = this.slices === 0 ? MULTI_FETCH_RESPONSE_HEAD_BYTES : 2 * this.headsBytes() + HEADS_MORE_BYTES;
+    if (sender.reserve(connection, unreported, Math.min(together, sender.arena.length))) unreported = 0;
+    const from = sender.at;
+    let within: Within = BEGINS;
+    writeMultiFetchResponseHead(sender.view, sender.at, correlation, header.count, partsBytes);
     sender.at += MULTI_FETCH_RESPONSE_HEAD_BYTES;
     for (let i = 0; i < header.count; i++) {
-      const topicFrom = header.topicFrom[i];
-      const topic = request.subarray(topicFrom, topicFrom + header.topicBytes[i]);
-      if (sender.reserve(connection, unreported, multiFetchPartHeadBytes(topic.length))) unreported = 0;
+      const topic = this.topicAt(i, request);
+      if (sender.reserve(connection, unreported, multiFetchPartHeadBytes(topic.length), within)) {
+        unreported = 0;
+        within = CONTINUED;
+      }
       this.describe(i);
       sender.at = writeMultiFetchPartHead(sender.view, sender.at, topic, part);
+      if (part.error !== ErrorCodes.NONE) broker.counters.fail(part.error);
       const file = this.files[i];
       if (part.payloadBytes === 0) continue;
       invariant(file !== undefined, "a plan with bytes names their file");
-      sender.endRowWithSlice(connection, unreported, file, this.positions[i], part.payloadBytes);
+      if (within === BEGINS) within = this.writeInstead(from, correlation, request);
+      sender.endRowWithSlice(connection, unreported, file, this.positions[i], this.bytes[i], within);
+      within = CONTINUED;
       unreported = 0;
     }
     broker.counters.values[Count.FETCH_BYTES] += this.payloadBytes;
-    return unreported + 1;
+    if (within === BEGINS) return unreported + 1;
+    // What follows is of another answer.
+    sender.endRow(connection, unreported + 1, CONTINUED);
+    return 0;
+  }
+
+  /**
+   * Behind the head of the answer's first slice: what its peer gets when that slice cannot be read. The partition is refused
+   * when no other has bytes; else nobody gets any, since which of them failed is not known here, and the next answer refuses it.
+   */
+  private writeInstead(from: number, correlation: number, request: Uint8Array): Within {
+    const { header, sender, part } = this;
+    const head = sender.at - from;
+    const headsBytes = this.headsBytes();
+    const bytes = MULTI_FETCH_RESPONSE_HEAD_BYTES + headsBytes;
+    if (header.count > INSTEAD_PARTS_MAX || sender.at + bytes > sender.arena.length) {
+      if (sender.at + EMPTY_RESPONSE_BYTES > sender.arena.length) return BEGINS;
+      sender.at = writeErrorResponse(sender.view, sender.at, correlation, ErrorCodes.STORAGE_FAILURE);
+      return { head, instead: EMPTY_RESPONSE_BYTES, continues: false };
+    }
+    writeMultiFetchResponseHead(sender.view, sender.at, correlation, header.count, headsBytes);
+    sender.at += MULTI_FETCH_RESPONSE_HEAD_BYTES;
+    for (let i = 0; i < header.count; i++) {
+      this.describe(i);
+      part.payloadBytes = 0;
+      if (this.slices === 1 && i === this.firstSlice) part.error = ErrorCodes.STORAGE_FAILURE;
+      sender.at = writeMultiFetchPartHead(sender.view, sender.at, this.topicAt(i, request), part);
+    }
+    return { head, instead: bytes, continues: false };
+  }
+
+  private topicAt(place: number, request: Uint8Array): Uint8Array {
+    const from = this.header.topicFrom[place];
+    return request.subarray(from, from + this.header.topicBytes[place]);
+  }
+
+  private headsBytes(): number {
+    const { header } = this;
+    let bytes = 0;
+    for (let i = 0; i < header.count; i++) bytes += multiFetchPartHeadBytes(header.topicBytes[i]);
+    return bytes;
   }
 
   /** Fills `part`. */
   private describe(place: number): void {
-    const { header, part, broker } = this;
+    const { header, part } = this;
     const error = this.errors[place] as ErrorCode;
     part.partition = header.partition[place];
     part.error = error;
     part.payloadBytes = this.bytes[place];
-    if (error !== ErrorCodes.NONE) broker.counters.fail(error);
     const writer = this.partitions[place]?.writer;
     if (writer === undefined) {
       part.epoch = part.epochStart = part.logStartOffset = part.highWatermark = part.logEndOffset = UNKNOWN;

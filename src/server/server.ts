@@ -43,6 +43,7 @@ import { ReplySender } from "./reply-sender.js";
 import { ReplySlots } from "./reply-slots.js";
 import { Requests } from "./requests.js";
 import { Session } from "./session.js";
+import { UnreadableFiles } from "./unreadable-files.js";
 
 /** A connection's id is its slot below its generation. */
 const SLOT_MASK = 0xf_ffff;
@@ -64,6 +65,8 @@ export class Server implements AppendListener {
   private inTurn = false;
   private announced = false;
   private readonly putOffs = new PutOffs(systemTimers, (session) => this.settled(session.connection));
+  private readonly unreadable: UnreadableFiles;
+  private fileFailuresSeen = 0;
   private sweeper: NodeJS.Timeout | undefined;
   private listeningPort = 0;
 
@@ -76,6 +79,7 @@ export class Server implements AppendListener {
     // Half of what may be queued, so that waiting readers alone never keep the producers from being read that end their waits.
     this.slots = new ReplySlots(new KeptFetches(options.connectionQueuedBytesMax, options.queuedBytesMax / 2));
     this.requests = new Requests(arena, this.slots, broker, this);
+    this.unreadable = new UnreadableFiles(log, broker.waits.now);
     this.answers = new Answers(this.slots, this.sender, broker, {
       hello: {
         brokerName: options.brokerName,
@@ -87,6 +91,7 @@ export class Server implements AppendListener {
       owed: (connection) => this.selector.queuedBytes(connection),
       owedMax: options.connectionQueuedBytesMax,
       crowded: () => this.counters[SelectorCounter.OUTPUT_BYTES] > options.queuedBytesMax * OUTPUT_SHARE,
+      isUnreadable: (file) => this.unreadable.has(file),
       loaded: (slot, error) => this.settled(this.slots.loaded(slot, error)),
       listed: (slot, offset, timestampMs) => this.settled(this.slots.listed(slot, offset, timestampMs)),
     });
@@ -225,7 +230,6 @@ export class Server implements AppendListener {
         this.endWaits(connection);
       } else {
         this.close(connection);
-        this.tellOfClose(reason);
       }
     }
     this.finishTurn();
@@ -240,9 +244,12 @@ export class Server implements AppendListener {
 
   private finishTurn(): void {
     this.broker.scheduler.run();
+    // Before what is planned now, which may find the same segment.
+    this.lookForFileFailures();
     // After all that was written, so that it is planned once for all of it.
     const moreToWake = this.broker.waits.wake();
     this.flush();
+    this.lookForFileFailures();
     this.inTurn = false;
     if (this.dirty.length > 0 || moreToWake) this.soon();
   }
@@ -302,15 +309,14 @@ export class Server implements AppendListener {
     if (session.waiting !== undefined) this.broker.waits.purgatory.release(session.waiting);
   }
 
-  /** Most ends are a peer's own business. These are ours. */
-  private tellOfClose(reason: number): void {
-    if (reason === CloseReason.FILE_SHORT) {
-      this.log.error(
-        { kind: "fetch.file-short" },
-        "a segment ended before what it was to send: somebody else has cut it",
-      );
-    } else if (reason === CloseReason.FILE_ERROR) {
-      this.log.error({ kind: "fetch.file-error" }, "a segment could not be read while it was being sent");
+  /** The selector has answered for them already, or closed. */
+  private lookForFileFailures(): void {
+    const count = this.counters[SelectorCounter.FILE_FAILURES];
+    if (count === this.fileFailuresSeen) return;
+    this.fileFailuresSeen = count;
+    for (const failure of this.selector.takeFileFailures()) {
+      this.unreadable.add(failure);
+      if (!failure.closes) this.broker.counters.fail(ErrorCodes.STORAGE_FAILURE);
     }
   }
 

@@ -35,6 +35,7 @@ class Play {
       owed: (connection) => this.owed.get(connection) ?? 0,
       owedMax: 160,
       crowded: () => this.crowded,
+      isUnreadable: () => false,
       loaded: nothing,
       listed: nothing,
     });

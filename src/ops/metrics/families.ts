@@ -140,6 +140,11 @@ const waits: readonly Family<ServingSource>[] = [
     "Pieces of answers whose pages had to be read from the disk first.",
     (s) => sockets(s)[SelectorCounter.COLD_READS],
   ),
+  counter(
+    "millrace_fetch_file_failures_total",
+    "Pieces of answers that could not be read from their segment when they were to be sent.",
+    (s) => sockets(s)[SelectorCounter.FILE_FAILURES],
+  ),
 ];
 
 const network: readonly Family<ServingSource>[] = [

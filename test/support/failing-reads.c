@@ -1,0 +1,54 @@
+// Loaded before the C library: while the file FAIL_SWITCH is there, reads of files whose path has FAIL_PATH in it fail with
+// EIO. With FAIL_COLD no page of them is said to be in the cache, so that a worker reads them in first.
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static int is_bad(int fd) {
+  const char* part = getenv("FAIL_PATH");
+  const char* on = getenv("FAIL_SWITCH");
+  char link[64];
+  char path[4096];
+  if (part == NULL || on == NULL || access(on, F_OK) != 0) return 0;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const ssize_t length = readlink(link, path, sizeof path - 1);
+  if (length < 0) return 0;
+  path[length] = '\0';
+  return strstr(path, part) != NULL;
+}
+
+static ssize_t fail(int error) {
+  errno = error;
+  return -1;
+}
+
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+ssize_t pread(int fd, void* into, size_t bytes, off_t at) {
+  return is_bad(fd) ? fail(EIO) : REAL(pread)(fd, into, bytes, at);
+}
+ssize_t pread64(int fd, void* into, size_t bytes, off64_t at) {
+  return is_bad(fd) ? fail(EIO) : REAL(pread64)(fd, into, bytes, at);
+}
+ssize_t preadv2(int fd, const struct iovec* parts, int count, off_t at, int flags) {
+  if (is_bad(fd) && getenv("FAIL_COLD") != NULL) return fail(EAGAIN);
+  return REAL(preadv2)(fd, parts, count, at, flags);
+}
+ssize_t preadv64v2(int fd, const struct iovec* parts, int count, off64_t at, int flags) {
+  if (is_bad(fd) && getenv("FAIL_COLD") != NULL) return fail(EAGAIN);
+  return REAL(preadv64v2)(fd, parts, count, at, flags);
+}
+ssize_t sendfile(int to, int fd, off_t* at, size_t bytes);
+ssize_t sendfile(int to, int fd, off_t* at, size_t bytes) {
+  return is_bad(fd) ? fail(EIO) : REAL(sendfile)(to, fd, at, bytes);
+}
+ssize_t sendfile64(int to, int fd, off64_t* at, size_t bytes);
+ssize_t sendfile64(int to, int fd, off64_t* at, size_t bytes) {
+  return is_bad(fd) ? fail(EIO) : REAL(sendfile64)(to, fd, at, bytes);
+}
