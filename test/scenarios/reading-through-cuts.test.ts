@@ -42,12 +42,19 @@ async function followed(proxy: CuttingProxy, partitions: number, options: Partia
     (metadata) => new ReadPosition("orders", "crc32c", metadata, metadata.logStartOffset, metadata.epoch, {}),
   );
   const stop = new AbortController();
+  /** For the message of a test that waits in vain: when it was cut, how, and how long it then waited. */
+  const cuts: string[] = [];
+  const begun = performance.now();
   const read: string[][] = Array.from({ length: partitions }, () => []);
   const follower = new Follower({
     connect: () => Connection.connect({ broker: proxy.address, connectTimeoutMs: 2000 }),
     positions,
     signal: stop.signal,
     ...options,
+    onLost: (error, retryMs) => {
+      cuts.push(`${Math.round(performance.now() - begun)} ms: ${error.message}; again in ${Math.round(retryMs)} ms`);
+      options.onLost?.(error, retryMs);
+    },
   });
   const take = (batch: RecordBatch): void => {
     const of = read[batch.partition] as string[];
@@ -60,7 +67,7 @@ async function followed(proxy: CuttingProxy, partitions: number, options: Partia
   ended.catch(() => undefined);
   onTestFinished(() => stop.abort());
   const count = () => read.reduce((sum, { length }) => sum + length, 0);
-  return { read, ended, stop, count };
+  return { read, ended, stop, count, cuts };
 }
 
 const numbered = (partition: number, from: number, count: number) =>
@@ -71,13 +78,15 @@ describe("a reader that waits", () => {
     const random = randomFrom(seed);
     const broker = await spawnReady(settings(tempDir("cuts"), 3));
     const proxy = await CuttingProxy.start(broker.port, random);
-    const { read, count } = await followed(proxy, 3, { maxWaitMs: 2000, timeoutMs: 2000, random });
-    proxy.network = { pieceBytesMax: 300, delayMsMax: 3, lifeMs: 60 };
+    const { read, count, cuts } = await followed(proxy, 3, { maxWaitMs: 2000, timeoutMs: 2000, random });
+    // By bytes and not by time: a connection that a slow machine needs a while for would end before it brought anything, and
+    // the pauses between the tries grow with each such failure.
+    proxy.network = { pieceBytesMax: 300, delayMsMax: 3, lifeBytes: 3000 };
     proxy.cut();
     const producer = await direct(broker);
     const sent = [0, 0, 0];
-    const until = performance.now() + 4000;
-    while (performance.now() < until) {
+    const until = performance.now() + 30_000;
+    for (let batch = 0; batch < 300 || (proxy.cuts < 15 && performance.now() < until); batch++) {
       const partition = Math.floor(random() * 3);
       const records = numbered(partition, sent[partition] ?? 0, 1 + Math.floor(random() * 20));
       await producer.produce("orders", partition, recordRegion(records), written);
@@ -86,7 +95,14 @@ describe("a reader that waits", () => {
     }
     proxy.network = {};
     proxy.cut();
-    await expect.poll(count, { timeout: 10_000 }).toBe(sent.reduce((sum, each) => sum + each));
+    const all = sent.reduce((sum, each) => sum + each);
+    // Two of the longest pauses and a connection that takes its time fit.
+    await expect
+      .poll(count, { timeout: 20_000 })
+      .toBe(all)
+      .catch((error: unknown) => {
+        throw new Error(`${count()} of ${all} were read; cuts:\n${cuts.join("\n")}`, { cause: error });
+      });
     expect(read).toEqual(sent.map((each, partition) => numbered(partition, 0, each)));
     expect(proxy.cuts).toBeGreaterThan(10);
   });

@@ -12,9 +12,11 @@ export interface BadNetwork {
   readonly delayMsMax?: number;
   /** A connection lives about so long; 0: until it is cut. */
   readonly lifeMs?: number;
+  /** A connection brings about so many bytes to the client; 0: until it is cut. However slow the machine is, it brings something. */
+  readonly lifeBytes?: number;
 }
 
-const PERFECT: Required<BadNetwork> = { pieceBytesMax: 0, delayMsMax: 0, lifeMs: 0 };
+const PERFECT: Required<BadNetwork> = { pieceBytesMax: 0, delayMsMax: 0, lifeMs: 0, lifeBytes: 0 };
 
 export class CuttingProxy {
   /** Connections that were cut. */
@@ -77,6 +79,7 @@ class Pair {
   onCut: () => void = () => undefined;
   onEnd: () => void = () => undefined;
   private readonly life: NodeJS.Timeout | undefined;
+  private bytesLeft = Number.POSITIVE_INFINITY;
 
   constructor(
     private readonly client: Socket,
@@ -85,7 +88,8 @@ class Pair {
   ) {
     this.carry(client, broker, false);
     this.carry(broker, client, true);
-    const { lifeMs = 0 } = proxy.network;
+    const { lifeMs = 0, lifeBytes = 0 } = proxy.network;
+    if (lifeBytes > 0) this.bytesLeft = lifeBytes * (0.2 + 1.6 * proxy.random());
     if (lifeMs > 0) this.life = setTimeout(() => this.cut(), lifeMs * (0.2 + 1.6 * proxy.random()));
   }
 
@@ -108,7 +112,7 @@ class Pair {
       }
       // No more of it is read until this has arrived: the network is slow, it does not store.
       from.pause();
-      carried = carried.then(() => this.pieces(chunk, to)).then(() => void from.resume());
+      carried = carried.then(() => this.pieces(chunk, to, isAnswer)).then(() => void from.resume());
     });
     from.once("close", () => {
       clearTimeout(this.life);
@@ -120,13 +124,15 @@ class Pair {
     });
   }
 
-  private async pieces(chunk: Buffer, to: Socket): Promise<void> {
+  private async pieces(chunk: Buffer, to: Socket, isAnswer: boolean): Promise<void> {
     const { random } = this.proxy;
     const { pieceBytesMax = 0, delayMsMax = 0 } = this.proxy.network;
     for (let at = 0; at < chunk.length && !to.destroyed; ) {
       const bytes = pieceBytesMax === 0 ? chunk.length : 1 + Math.floor(random() * pieceBytesMax);
       if (delayMsMax > 0) await new Promise((resolve) => setTimeout(resolve, random() * delayMsMax));
       to.write(chunk.subarray(at, at + bytes));
+      if (isAnswer) this.bytesLeft -= bytes;
+      if (this.bytesLeft <= 0) return this.cut();
       at += bytes;
     }
   }
