@@ -6,6 +6,7 @@ import { counted } from "../model/plural.js";
 import { RECORD_FORMATS, type RecordFormat } from "../model/record-format.js";
 import { integer } from "../ops/settings/kinds.js";
 import type { DumpItem } from "../storage/dump.js";
+import { Failed } from "./failure.js";
 import { helpText } from "./help.js";
 import type { Io } from "./io.js";
 import { Output } from "./output.js";
@@ -59,10 +60,12 @@ async function dumpAll(path: string, options: DumpVerbOptions, io: Io): Promise<
   const output = new Output(io.stdout);
   const progress = new Progress(io, () => performance.now(), "record");
   const total = isDirectory ? await bytesIn(paths) : size;
-  let [records, bytes] = [0, 0];
+  let [records, bytes, unreadable] = [0, 0, 0];
   for (const each of paths) {
-    for await (const item of dump(each, { headBytes: options.head, format: options.format })) {
+    const items = dump(each, { headBytes: options.head, format: options.format });
+    for await (const item of paths.length > 1 ? orWhy(items, each) : items) {
       output.text(options.json ? `${JSON.stringify(jsonOf(item))}\n` : itemText(item));
+      if (item.kind === "unreadable") unreadable++;
       if (item.kind === "record") {
         records++;
         bytes += item.length;
@@ -74,6 +77,17 @@ async function dumpAll(path: string, options: DumpVerbOptions, io: Io): Promise<
   }
   await output.flush();
   progress.done(records, bytes, "shown:");
+  if (unreadable > 0) throw new Failed(`${counted(unreadable, "file")} could not be read, see above`);
+}
+
+/** One partition that does not say how its records lie, or cannot be opened, must not hide those behind it. */
+async function* orWhy(items: AsyncIterable<DumpItem>, path: string): AsyncGenerator<DumpItem, void, undefined> {
+  try {
+    yield* items;
+  } catch (error) {
+    if (!(error instanceof Error) || !("code" in error)) throw error;
+    yield { kind: "unreadable", path, what: error.message };
+  }
 }
 
 function itemText(item: DumpItem): string {
@@ -95,6 +109,8 @@ function itemText(item: DumpItem): string {
       ];
       return `${columns.join("  ")}  ${printable(head)}${more}\n`;
     }
+    case "unreadable":
+      return `# ${item.path} cannot be read: ${item.what}\n`;
     case "end": {
       const rest =
         item.tailBytes === 0 ? "" : `, then ${counted(item.tailBytes, "byte")} that are no records (${item.tail})`;

@@ -65,14 +65,17 @@ async function verify(dir: string, options: VerifyVerbOptions, io: Io): Promise<
   const tally: Tally = { damages: 0, unrepaired: 0, records: 0, segments: 0, bytes: 0 };
   const progress = new Progress(io, () => performance.now(), "record");
   const total = await bytesIn(dirs);
+  const show = async (step: RepairStep): Promise<void> => {
+    count(tally, step);
+    progress.show(tally.records, tally.bytes, tally.bytes / Math.max(total, 1));
+    output.text(options.json ? `${JSON.stringify(step)}\n` : stepText(step, styles));
+    if (output.isFull) await output.handOver();
+  };
+  const layout = dirs.includes(dir) ? [] : await layoutSteps(dir, options.repair === true);
+  for (const step of layout) await show(step);
   for (const partition of dirs) {
     const steps = options.repair ? repairPartition(partition, systemClock) : verifyPartition(partition);
-    for await (const step of steps) {
-      count(tally, step);
-      progress.show(tally.records, tally.bytes, tally.bytes / Math.max(total, 1));
-      output.text(options.json ? `${JSON.stringify(step)}\n` : stepText(step, styles));
-      if (output.isFull) await output.handOver();
-    }
+    for await (const step of steps) await show(step);
   }
   await output.flush();
   progress.clear();
@@ -84,8 +87,20 @@ async function verify(dir: string, options: VerifyVerbOptions, io: Io): Promise<
     throw new Failed(counted(tally.damages, "damage"), [
       "`millrace verify DIR --repair` says what it gives up, see --help",
     ]);
-  const left = await damagesLeft(dirs, verifyPartition);
+  const left = (await damagesLeft(dirs, verifyPartition)) + (layout.length > 0 ? 1 : 0);
   if (left + tally.unrepaired > 0) throw new Failed(`left after the repair: ${counted(left, "damage")}`);
+}
+
+/** A broker's directory that no broker starts on, however sound its partitions are. */
+async function layoutSteps(dir: string, repairs: boolean): Promise<RepairStep[]> {
+  const { layoutProblem } = await import("../storage/data-dir.js");
+  const problem = await layoutProblem(dir);
+  if (problem === undefined) return [];
+  const { path, what } = problem;
+  const damage: RepairStep = { kind: "damage", path, position: -1, offset: -1, what };
+  return repairs
+    ? [damage, { kind: "unrepaired", path, what: "a person has to say what this directory is" }]
+    : [damage];
 }
 
 /** What a repair could not take away: records with wrong sums stay in their places, so that those behind them keep theirs. */
@@ -112,8 +127,10 @@ function count(tally: Tally, step: RepairStep): void {
 
 function stepText(step: RepairStep, { good, bad, faint }: Styles): string {
   switch (step.kind) {
-    case "segment":
-      return `${good("ok")}       ${step.path}: ${counted(step.records, "record")}, ${counted(step.bytes, "byte")}\n`;
+    case "segment": {
+      const what = `${step.path}: ${counted(step.records, "record")}, ${counted(step.bytes, "byte")}`;
+      return step.sound ? `${good("ok")}       ${what}\n` : `${bad("in part")}  ${what}\n`;
+    }
     case "damage": {
       // A refusal to open names its file itself.
       const what = step.what.replace(`${step.path}: `, "");

@@ -52,9 +52,7 @@ export async function settleLayout(
     await writeLayout(file, ours);
     return;
   }
-  if (found > ours) {
-    throw unusable(path, `${file} says layout ${found}, and this broker knows layouts up to ${ours}`);
-  }
+  if (found > ours) throw unusable(path, `${file} ${newerText(found, ours)}`);
   for (let layout = found; layout < ours; layout++) {
     await upgrades[layout](path);
     // After each step, so that a start that is cut off goes on where it was.
@@ -73,8 +71,33 @@ async function readLayout(file: string, path: string): Promise<number | undefine
     throw unusable(path, (cause as Error).message, cause);
   }
   const layout = parseLayout(text);
-  if (layout === undefined) throw unusable(path, `${file} names no layout: ${text.slice(0, 100)}`);
+  if (layout === undefined) throw unusable(path, `${file} ${noLayoutText(text)}`);
   return layout;
+}
+
+/** What keeps a broker from starting on a directory, for who looks without the lock. Undefined: nothing, or there is no file yet. */
+export async function layoutProblem(
+  path: string,
+): Promise<{ readonly path: string; readonly what: string } | undefined> {
+  const file = join(path, LAYOUT_FILE);
+  try {
+    const text = await readFile(file, "utf8");
+    const layout = parseLayout(text);
+    if (layout === undefined) return { path: file, what: noLayoutText(text) };
+    return layout > UPGRADES.length ? { path: file, what: newerText(layout, UPGRADES.length) } : undefined;
+  } catch (cause) {
+    return isMissing(cause) ? undefined : { path: file, what: `cannot be read: ${(cause as Error).message}` };
+  }
+}
+
+const newerText = (found: number, ours: number): string =>
+  `says layout ${found}, and this broker knows layouts up to ${ours}`;
+
+function noLayoutText(text: string): string {
+  // What an interrupted backup leaves says itself what to do, and must not be made a broker's directory.
+  if (text.includes('"incomplete"')) return `names no layout: ${text.slice(0, 100)}`;
+  const has = text.trim() === "" ? "it is empty" : `it has ${JSON.stringify(text.slice(0, 100))}`;
+  return `names no layout: ${has}. If this is a broker's directory, write {"layout": ${UPGRADES.length}} into it; nothing else is in it`;
 }
 
 function parseLayout(text: string): number | undefined {

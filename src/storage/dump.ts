@@ -6,7 +6,7 @@ import { basename, dirname } from "node:path";
 import { MillraceError } from "../model/errors.js";
 import type { RecordFormat } from "../model/record-format.js";
 import { type NativeFile, native, ScanStop } from "../native/binding.js";
-import { findFiles } from "./partition-files.js";
+import { lookAround } from "./partition-files.js";
 import { readMeta } from "./partition-meta.js";
 import { type TailShape, tailShape } from "./recovery-table.js";
 import { classifyFile } from "./segment-name.js";
@@ -39,7 +39,9 @@ export type DumpItem =
       readonly position: number;
       readonly tail: TailShape;
       readonly tailBytes: number;
-    };
+    }
+  /** The system does not let it be read, or not to its end; the segments behind it follow. */
+  | { readonly kind: "unreadable"; readonly path: string; readonly what: string };
 
 export interface DumpOptions {
   /** How much of each payload is shown. Default 64. */
@@ -61,8 +63,22 @@ export async function* dump(path: string, options: DumpOptions = {}): AsyncGener
     throw new MillraceError("BAD_ARGUMENT", `no partition.json in ${dir}: name the record format (plain or crc32c)`);
   }
   const format = storedFormat(name);
-  const files = isDirectory ? (await findFiles(dir)).segments.map((segment) => segment.path) : [path];
-  for (const file of files) yield* dumpSegment(file, format, options.headBytes ?? HEAD_BYTES);
+  // What is wrong with an index is not asked here, and a segment that cannot be looked at fails again below.
+  const files = isDirectory ? (await lookAround(dir, () => undefined)).segments.map((segment) => segment.path) : [path];
+  for (const file of files) yield* dumpOrSay(file, format, options.headBytes ?? HEAD_BYTES);
+}
+
+async function* dumpOrSay(
+  path: string,
+  format: StoredFormat,
+  headBytes: number,
+): AsyncGenerator<DumpItem, void, undefined> {
+  try {
+    yield* dumpSegment(path, format, headBytes);
+  } catch (cause) {
+    if (!(cause instanceof Error) || !("code" in cause)) throw cause;
+    yield { kind: "unreadable", path, what: cause.message };
+  }
 }
 
 async function* dumpSegment(

@@ -1,13 +1,25 @@
 // Reads what has to be read of a partition and decides where its log ends. It changes nothing: everything is decided before
 // anything is done, so that a refusal leaves the directory as it was.
 
-import { type NativeFile, native, ScanStop } from "../native/binding.js";
+import { dirname, join } from "node:path";
+import { type NativeFile, native, type ScanResult, ScanStop } from "../native/binding.js";
 import type { Checkpoint } from "./checkpoint.js";
+import {
+  fitsSealed,
+  judgeScanned,
+  markIn,
+  miscountedText,
+  misfitByEnd,
+  misfitByNames,
+  misfitByRecords,
+  type Place,
+} from "./checkpoint-fit.js";
 import { PartitionDamagedError, storageFailure } from "./damage.js";
 import { addScanned, OffsetIndex } from "./offset-index.js";
 import type { PartitionOptions } from "./options.js";
 import type { FoundSegment } from "./partition-files.js";
 import { decideTail, successorOf, type TailDecision, tailShape } from "./recovery-table.js";
+import { CHECKPOINT_FILE } from "./segment-name.js";
 import { hasStamp } from "./segment-store.js";
 import type { StoredFormat } from "./stored-format.js";
 
@@ -44,12 +56,15 @@ export async function planRecovery(
   options: Pick<PartitionOptions, "mode" | "indexIntervalBytes">,
 ): Promise<RecoveryPlan> {
   const floor: Floor = { offset: durableFloor(found, checkpoint), checkpoint };
+  const misnamed = checkpoint === undefined ? undefined : misfitByNames(found, checkpoint);
+  if (misnamed !== undefined) throw wrongCheckpoint(found[0], misnamed);
   const segments: SegmentPlan[] = [];
   let scannedBytes = 0;
   for (const [at, segment] of found.entries()) {
     const next = found.at(at + 1);
     const trusted = trustedEnd(segment, next === undefined);
-    const read = trusted ?? (await scanSegment(segment, floor, format, options.indexIntervalBytes));
+    if (trusted !== undefined) await checkSealed(segment, checkpoint, format);
+    const read = trusted ?? (await scanSegment(segment, next, floor, format, options.indexIntervalBytes));
     scannedBytes += read.scannedBytes;
     const successor = successorOf(read.endOffset, next?.baseOffset);
     const decision = decideTail({
@@ -66,7 +81,25 @@ export async function planRecovery(
     segments.push({ found: segment, decision, ...read });
     if (decision.action === "cut") return { segments, behind: found.slice(at + 1), scannedBytes };
   }
+  const misplaced =
+    checkpoint === undefined ? undefined : misfitByEnd(found, checkpoint, segments[segments.length - 1].endOffset);
+  if (misplaced !== undefined) throw wrongCheckpoint(found[0], misplaced);
   return { segments, behind: [], scannedBytes };
+}
+
+const wrongCheckpoint = ({ path }: FoundSegment, what: string): PartitionDamagedError =>
+  new PartitionDamagedError(join(dirname(path), CHECKPOINT_FILE), -1, -1, what);
+
+/** A checkpoint of another partition would else be believed after a clean stop, and judge the next start after a crash. */
+async function checkSealed(
+  segment: FoundSegment,
+  checkpoint: Checkpoint | undefined,
+  format: StoredFormat,
+): Promise<void> {
+  const mark = markIn(segment, checkpoint);
+  if (mark === undefined || checkpoint === undefined) return;
+  const open = (): Promise<NativeFile> => native.openFile(segment.path, { writable: false });
+  if (!(await fitsSealed(open, segment, mark, format))) throw wrongCheckpoint(segment, misfitByRecords(checkpoint));
 }
 
 /** Below it everything was durable once. An index is written after the barrier, so it says so of all up to its segment's end. */
@@ -98,6 +131,7 @@ function trustedEnd(segment: FoundSegment, isLast: boolean): SegmentRead | undef
 
 async function scanSegment(
   segment: FoundSegment,
+  next: FoundSegment | undefined,
   floor: Floor,
   format: StoredFormat,
   indexIntervalBytes: number,
@@ -105,26 +139,27 @@ async function scanSegment(
   try {
     const file = await native.openFile(segment.path, { writable: true });
     try {
-      return await scanFile(file, segment, floor, format, indexIntervalBytes);
+      return await scanFile(file, segment, next, floor, format, indexIntervalBytes);
     } finally {
       file.close();
     }
   } catch (cause) {
     if (cause instanceof PartitionDamagedError) throw cause;
-    throw storageFailure(`${segment.path} cannot be forced and read`, cause);
+    throw storageFailure(`${segment.path} cannot be forced and read: ${(cause as Error).message}`, cause);
   }
 }
 
 async function scanFile(
   file: NativeFile,
   segment: FoundSegment,
-  floor: Floor,
+  next: FoundSegment | undefined,
+  { checkpoint }: Floor,
   format: StoredFormat,
   indexIntervalBytes: number,
 ): Promise<SegmentRead> {
-  const { baseOffset, bytes, path } = segment;
-  // Where the checkpoint says that a record begins. Beyond the file's end it says nothing that the offsets do not.
-  const mark = floor.checkpoint?.segmentBase === baseOffset ? floor.checkpoint : undefined;
+  const { baseOffset, bytes } = segment;
+  // Where the checkpoint says that a record begins.
+  const mark = markIn(segment, checkpoint);
   const known = mark !== undefined && mark.position <= bytes ? mark.position : 0;
   // Forced first, or dropping the pages drops nothing; then the disk is read above the checkpoint, and not a cache that may
   // still show what a failed barrier did not write.
@@ -132,15 +167,18 @@ async function scanFile(
   await file.dropCache(known);
   const index = OffsetIndex.empty();
   const below = await file.scan(format.id, 0, known, indexIntervalBytes);
-  addScanned(index, below.index, 0);
-  const reached = baseOffset + below.records;
-  if (mark !== undefined && known > 0 && (below.stop !== ScanStop.END || reached !== mark.durableOffset)) {
-    if (reached >= mark.durableOffset) {
-      const what = `there are more records up to here than up to offset ${mark.durableOffset}, where the checkpoint has this position`;
-      throw new PartitionDamagedError(path, below.end, reached, what);
+  if (mark !== undefined && checkpoint !== undefined) {
+    const { wrong, whole } = await judgeScanned(file, segment, next, mark, below, format, indexIntervalBytes);
+    if (wrong === "checkpoint") throw wrongCheckpoint(segment, misfitByRecords(checkpoint));
+    if (whole !== undefined) {
+      const endOffset = baseOffset + whole.records;
+      // Up to the mark they are not what they were, and nobody can say from which one on.
+      if (whole.end >= mark.position || endOffset >= mark.offset) throw miscounted(segment, mark, below);
+      addScanned(index, whole.index, 0);
+      return { ...whole, endOffset, index, scannedBytes: whole.end };
     }
-    return { ...below, endOffset: reached, index, scannedBytes: known };
   }
+  addScanned(index, below.index, 0);
   const above = await file.scan(format.id, known, bytes, indexIntervalBytes);
   addScanned(index, above.index, below.records);
   const records = below.records + above.records;
@@ -152,4 +190,9 @@ async function scanFile(
     index,
     scannedBytes: above.end,
   };
+}
+
+function miscounted({ path, baseOffset, bytes }: FoundSegment, mark: Place, below: ScanResult): PartitionDamagedError {
+  const reached = { position: below.end, offset: baseOffset + below.records };
+  return new PartitionDamagedError(path, reached.position, reached.offset, miscountedText(mark, reached, bytes));
 }

@@ -111,7 +111,7 @@ function tailMeaning({ mode, format, shape }: TailFacts): string {
         ? "a record was copied whose length was not written yet, or later pages reached the disk before earlier ones"
         : "bytes follow a zero length: later pages reached the disk before earlier ones";
     case "short":
-      return "the last record's header promises more than the file has";
+      return "a record's length promises more than the file has";
     case "bad-length":
       return "a length is negative";
     case "bad-sum":

@@ -4,9 +4,11 @@
 // - a payload that does not match its sum, where the records around it are in place: nothing. The record stays, its readers
 //   are told, and those who skip it go on. Dropping all that came after it would be the greater loss.
 // - where the chain of records is broken, or a segment is missing: everything from there on. It is moved to `.torn` files,
-//   and the epoch goes up, so that readers who were further hear of it.
+//   and the epoch goes up, so that readers who were further hear of it. No byte is thrown away but zeros at a file's end.
 // - indexes and the checkpoint: nothing, they are made again. Which epoch it was is lost with the checkpoint; the new one is
 //   the number of minutes since 1970, above what any number of recoveries can have counted up to.
+//
+// - what the system does not let be read: nothing is done to that partition. Who mends the disk can repair it then.
 //
 // It can be repeated when it was cut off, as a recovery can, and in the same order of steps.
 
@@ -38,6 +40,16 @@ export async function* repairPartition(dir: string, clock: Clock): AsyncGenerato
   const lock = lockPartition(dir);
   try {
     const verdict = yield* verifyPartition(dir);
+    if (verdict.unreadable.length > 0) {
+      for (const path of verdict.unreadable) {
+        yield {
+          kind: "unrepaired",
+          path,
+          what: "it cannot be read, so its partition is left as it is; the disk first",
+        };
+      }
+      return;
+    }
     if (verdict.format === undefined) {
       const what = "write partition.json by hand, if you know whether the records are plain or crc32c";
       yield { kind: "unrepaired", path: dir, what };
@@ -48,9 +60,20 @@ export async function* repairPartition(dir: string, clock: Clock): AsyncGenerato
       yield { kind: "unrepaired", path: dir, what: "there is no segment; remove the directory to begin anew" };
       return;
     }
-    yield* repairLog(verdict, clock);
+    yield* repairOrSay(verdict, clock);
   } finally {
     lock.release();
+  }
+}
+
+/** Other partitions must not wait for this one's disk. */
+async function* repairOrSay(verdict: PartitionVerdict, clock: Clock): AsyncGenerator<RepairStep, void, undefined> {
+  try {
+    yield* repairLog(verdict, clock);
+  } catch (cause) {
+    if (!(cause instanceof Error) || !("code" in cause)) throw cause;
+    const what = `the repair was cut off and can be repeated, nothing was lost: ${cause.message}`;
+    yield { kind: "unrepaired", path: verdict.dir, what };
   }
 }
 
@@ -58,11 +81,15 @@ async function* repairLog(verdict: PartitionVerdict, clock: Clock): AsyncGenerat
   const { dir, segments, behind, checkpointDamaged, checkpoint } = verdict;
   const last = segments[segments.length - 1];
   const cuts = last.broken !== undefined;
-  const keepsWrong = !cuts && last.examined.wrong.length > 0;
-  const startMoved = checkpoint !== undefined && checkpoint.logStartOffset !== segments[0].found.baseOffset;
-  if (cuts) yield* moveTail(dir, last);
+  const keepsWrong = last.examined.wrong.length > 0;
+  const startMoved =
+    !checkpointDamaged && checkpoint !== undefined && checkpoint.logStartOffset !== segments[0].found.baseOffset;
+  // An index holds for a file of its size. The last segment gets none, unless it must be trusted with what is wrong in it.
+  const sealed = segments.filter((segment) => (segment === last ? keepsWrong : !segment.indexIsGood));
+  const ended = cuts && !keepsWrong ? [...sealed, last] : sealed;
+  for (const segment of ended) yield* moveTail(dir, segment);
   if (cuts || keepsWrong || checkpointDamaged || startMoved) {
-    yield* renewCheckpoint(verdict, cuts, clock);
+    yield* renewCheckpoint(verdict, cuts || (keepsWrong && last.examined.tailBytes > 0), clock);
   }
   if (cuts) {
     for (const segment of behind.toReversed()) {
@@ -71,36 +98,32 @@ async function* repairLog(verdict: PartitionVerdict, clock: Clock): AsyncGenerat
     }
     await native.syncDirectory(dir);
   }
-  if (cuts || keepsWrong) await cut(last);
-  for (const [at, segment] of segments.entries()) {
-    const isLast = at === segments.length - 1;
-    const { wrong } = segment.examined;
-    // The last one is scanned by the next start, which writes its index when it is closed; unless that start would refuse it.
-    if (segment.indexIsGood && !(isLast && (cuts || keepsWrong))) continue;
-    if (isLast && !keepsWrong) {
-      await native.unlinkFile(indexPathOf(segment.found)).catch(() => undefined);
-      continue;
-    }
-    await writeIndex(
-      toSegment(segment, [...segments.slice(at + 1).map(({ found }) => found), ...behind], clock),
-      segment.examined.index,
-      0,
-    );
-    const kept =
-      wrong.length === 0 ? "" : `; with wrong sums, and staying in place: ${counted(wrong.length, "record")}`;
-    yield { kind: "repaired", path: indexPathOf(segment.found), what: `written${kept}` };
-  }
-  if (keepsWrong) {
-    // Sealed and not the last one, it is trusted; the log goes on in a segment of its own.
-    const next = join(dir, logName(last.examined.end.offset));
-    (await native.openFile(next, { writable: true, create: true })).close();
-    await native.syncDirectory(dir);
-    yield {
-      kind: "repaired",
-      path: next,
-      what: "made, so that the log goes on behind the segment with the wrong records",
-    };
-  }
+  for (const segment of ended) await cut(segment);
+  for (const segment of sealed) yield* seal(segment, verdict, clock);
+  if (keepsWrong) yield* startBehind(dir, last);
+  // It is scanned by the next start, which writes its index when it is closed; unless that start would refuse it.
+  else if (cuts || !last.indexIsGood) await native.unlinkFile(indexPathOf(last.found)).catch(() => undefined);
+}
+
+async function* seal(
+  segment: SegmentVerdict,
+  { segments, behind }: PartitionVerdict,
+  clock: Clock,
+): AsyncGenerator<RepairStep, void, undefined> {
+  const { index, wrong } = segment.examined;
+  const later = [...segments.slice(segments.indexOf(segment) + 1).map(({ found }) => found), ...behind];
+  await writeIndex(toSegment(segment, later, clock), index, 0);
+  const kept = wrong.length === 0 ? "" : `; with wrong sums, and staying in place: ${counted(wrong.length, "record")}`;
+  yield { kind: "repaired", path: indexPathOf(segment.found), what: `written${kept}` };
+}
+
+/** Sealed and not the last one, a segment is trusted; the log goes on in a segment of its own. */
+async function* startBehind(dir: string, last: SegmentVerdict): AsyncGenerator<RepairStep, void, undefined> {
+  const next = join(dir, logName(last.examined.end.offset));
+  (await native.openFile(next, { writable: true, create: true })).close();
+  await native.syncDirectory(dir);
+  const what = "made, so that the log goes on behind the segment with the wrong records";
+  yield { kind: "repaired", path: next, what };
 }
 
 async function* moveTail(dir: string, last: SegmentVerdict): AsyncGenerator<RepairStep, void, undefined> {

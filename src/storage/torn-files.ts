@@ -6,7 +6,7 @@
 
 import { basename, join } from "node:path";
 import { native } from "../native/binding.js";
-import { isMissing } from "./damage.js";
+import { isMissing, storageFailure } from "./damage.js";
 import { tornName } from "./segment-name.js";
 
 const CHUNK_BYTES = 1024 * 1024;
@@ -47,12 +47,17 @@ async function copyRange(from: string, position: number, bytes: number, to: stri
   const source = await native.openFile(from, { writable: false });
   const target = await native.openFile(temporary, { writable: true, create: true });
   try {
-    const chunk = new Uint8Array(Math.min(CHUNK_BYTES, bytes));
+    const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, bytes));
+    const zeros = Buffer.alloc(chunk.length);
     for (let done = 0; done < bytes; ) {
       const read = await source.readAsync(chunk.subarray(0, Math.min(chunk.length, bytes - done)), position + done);
-      if (read === 0) break;
-      await target.write(chunk.subarray(0, read), done, false);
-      done += read;
+      // Who asked cuts the segment afterwards.
+      if (read === 0) throw storageFailure(`${from} ends at ${position + done} while it is copied`);
+      const end = done + read;
+      // Reserved room between what was written stays a hole; the last bytes give the copy its length.
+      if (end === bytes || !chunk.subarray(0, read).equals(zeros.subarray(0, read)))
+        await target.write(chunk.subarray(0, read), done, false);
+      done = end;
     }
     await target.sync();
   } finally {

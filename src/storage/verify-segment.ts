@@ -1,18 +1,11 @@
 // Looks at every byte of one segment, also behind a record whose sum does not match, and at every entry of its index. It
 // reads only; what follows from what it finds is decided by verify.ts.
 
-import { type NativeFile, native, ScanStop } from "../native/binding.js";
-import { isMissing } from "./damage.js";
-import { decodeIndexBody, type IndexHeader } from "./index-file.js";
+import { type NativeFile, ScanStop } from "../native/binding.js";
+import { miscountedText, type Place } from "./checkpoint-fit.js";
 import { addScanned, OffsetIndex } from "./offset-index.js";
 import type { FoundSegment } from "./partition-files.js";
-import { indexPathOf } from "./segment-store.js";
 import type { StoredFormat } from "./stored-format.js";
-
-export interface Place {
-  readonly position: number;
-  readonly offset: number;
-}
 
 export interface Examined {
   /** Records whose payload does not match its sum, though the records before and behind them are where they should be. */
@@ -20,17 +13,21 @@ export interface Examined {
   /** Where the chain of records ends, and why. */
   readonly end: Place;
   readonly stop: ScanStop;
+  /** From there to the last byte of the file that is not zero. */
   readonly tailBytes: number;
+  /** Why it ends there when nothing is wrong with the bytes at that place. */
+  readonly why: string | undefined;
   /** Of the records up to the end, as an `.index` would have it. */
   readonly index: OffsetIndex;
 }
 
 /** Between entries of an index that is made here: the default of the setting, which verify is not told. */
 const INDEX_INTERVAL_BYTES = 4096;
+const CHUNK_BYTES = 1024 * 1024;
 
 /**
- * Walks a segment. A record that does not match its sum is stepped over when its length leads on to all `marks` (places
- * that are known to begin a record) and to the end; else the first such record is where the chain ends: a length that is
+ * Walks a segment. A record that does not match its sum is stepped over when its length leads on to the `mark` (a place that
+ * is known to begin a record) and to the end; else the first such record is where the chain ends: a length that is
  * wrong itself makes everything behind it guesswork. From `softFrom` on nothing is stepped over: there a record that does
  * not match is a torn tail.
  */
@@ -38,17 +35,49 @@ export async function examineSegment(
   file: NativeFile,
   segment: FoundSegment,
   format: StoredFormat,
-  marks: readonly Place[],
+  mark: Place | undefined,
   endOffset: number | undefined,
   softFrom: number,
 ): Promise<Examined> {
+  const walk = (limits: readonly number[]): Promise<Walked> => walkChain(file, segment, format, limits, softFrom);
+  const known = mark !== undefined && mark.position <= segment.bytes ? [mark.position] : [];
+  const walked = await walk([...known, segment.bytes]);
+  const isReached =
+    mark === undefined || walked.passed.some((at) => at.position === mark.position && at.offset === mark.offset);
+  const isWhole = isReached && (endOffset === undefined || walked.end.offset === endOffset);
+  if (isReached && (isWhole || walked.wrong.length === 0)) return { ...walked, why: undefined };
+  // Where a limit cut it off says nothing of the record that lies there.
+  const free = mark === undefined ? walked : await walk([segment.bytes]);
+  const [bad] = free.wrong;
+  if (bad !== undefined && (isReached || bad.position < mark.position)) {
+    return endedAt(file, free, bad, ScanStop.BAD_SUM, undefined);
+  }
+  if (mark === undefined) return { ...free, why: undefined };
+  if (free.end.position < mark.position && free.end.offset < mark.offset) return { ...free, why: undefined };
+  // The lengths go on behind the mark, and not by it: the last place before it is the last that nothing speaks against.
+  const below = known.length === 0 ? { position: 0, offset: segment.baseOffset } : (walked.passed.at(0) ?? walked.end);
+  return endedAt(file, walked, below, ScanStop.BAD_LENGTH, miscountedText(mark, below, segment.bytes));
+}
+
+interface Walked extends Omit<Examined, "why"> {
+  /** The places at the limits. */
+  readonly passed: readonly Place[];
+}
+
+async function walkChain(
+  file: NativeFile,
+  segment: FoundSegment,
+  format: StoredFormat,
+  limits: readonly number[],
+  softFrom: number,
+): Promise<Walked> {
   const wrong: Place[] = [];
+  const passed: Place[] = [];
   const index = OffsetIndex.empty();
-  const limits = [...marks.map(({ position }) => position).filter((limit) => limit <= segment.bytes), segment.bytes];
   let at: Place = { position: 0, offset: segment.baseOffset };
   let stop: ScanStop = ScanStop.END;
   let tailBytes = 0;
-  for (const [number, limit] of limits.entries()) {
+  for (const limit of limits) {
     while (at.position < limit) {
       const scan = await file.scan(format.id, at.position, limit, INDEX_INTERVAL_BYTES);
       addScanned(index, scan.index, at.offset - segment.baseOffset);
@@ -60,18 +89,41 @@ export async function examineSegment(
       stop = ScanStop.END;
       tailBytes = 0;
     }
-    const broken = stop !== ScanStop.END || (number < marks.length && at.offset !== marks[number].offset);
-    if (broken) break;
+    if (stop !== ScanStop.END) break;
+    passed.push(at);
   }
-  const reached = marks.every((mark) => mark.position <= at.position && mark.offset <= at.offset);
-  const whole = reached && (endOffset === undefined || at.offset === endOffset);
-  if (whole || wrong.length === 0) return { wrong, end: at, stop, tailBytes, index };
-  const [end] = wrong;
+  return { wrong, end: at, stop, tailBytes, index, passed };
+}
+
+/** The same, ended earlier. */
+async function endedAt(
+  file: NativeFile,
+  { index }: Walked,
+  end: Place,
+  stop: ScanStop,
+  why: string | undefined,
+): Promise<Examined> {
   const stays = OffsetIndex.empty();
   for (let entry = 0; entry < index.count && index.position(entry) < end.position; entry++) {
     stays.add(index.relativeOffset(entry), index.position(entry), index.time(entry));
   }
-  return { wrong: [], end, stop: ScanStop.BAD_SUM, tailBytes: segment.bytes - end.position, index: stays };
+  const tailBytes = (await usedBytes(file, end.position)) - end.position;
+  return { wrong: [], end, stop, tailBytes, why, index: stays };
+}
+
+/** The position behind the last byte of the file that is not zero, not below `from`. */
+export async function usedBytes(file: NativeFile, from: number): Promise<number> {
+  const chunk = Buffer.alloc(CHUNK_BYTES);
+  const zeros = Buffer.alloc(CHUNK_BYTES);
+  for (let end = file.size(); end > from; ) {
+    const start = Math.max(from, end - CHUNK_BYTES);
+    const read = await file.readAsync(chunk.subarray(0, end - start), start);
+    if (!chunk.subarray(0, read).equals(zeros.subarray(0, read))) {
+      return start + chunk.subarray(0, read).findLastIndex((byte) => byte !== 0) + 1;
+    }
+    end = start;
+  }
+  return from;
 }
 
 function entryBytes(file: NativeFile, position: number, format: StoredFormat): number {
@@ -80,14 +132,13 @@ function entryBytes(file: NativeFile, position: number, format: StoredFormat): n
   return format.headerBytes + new DataView(header.buffer).getInt32(0);
 }
 
-/** What is wrong with an `.index` whose header was found good, or undefined. Each entry must be the place of its record. */
+/** What is wrong with the entries of an `.index`, or undefined. Each must be the place of its record. */
 export async function examineIndex(
   file: NativeFile,
   segment: FoundSegment,
-  header: IndexHeader,
+  index: OffsetIndex | undefined,
   format: StoredFormat,
 ): Promise<string | undefined> {
-  const index = await readBody(segment, header);
   if (index === undefined) return "its entries do not match their sum";
   let record = 0;
   let position = 0;
@@ -104,19 +155,4 @@ export async function examineIndex(
       return `its times go back at offset ${segment.baseOffset + record}`;
   }
   return undefined;
-}
-
-async function readBody(segment: FoundSegment, header: IndexHeader): Promise<OffsetIndex | undefined> {
-  try {
-    const file = await native.openFile(indexPathOf(segment), { writable: false });
-    try {
-      const bytes = new Uint8Array(file.size());
-      return decodeIndexBody(bytes.subarray(0, await file.readAsync(bytes, 0)), header);
-    } finally {
-      file.close();
-    }
-  } catch (cause) {
-    if (isMissing(cause)) return undefined;
-    throw cause;
-  }
 }

@@ -3,21 +3,30 @@
 // follows for a person is repair.ts.
 
 import { readdir } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { counted } from "../model/plural.js";
 import { native } from "../native/binding.js";
 import type { Checkpoint } from "./checkpoint.js";
 import { CheckpointFile } from "./checkpoint-file.js";
+import {
+  claimOf,
+  judgeScanned,
+  markIn,
+  misfitByEnd,
+  misfitByNames,
+  misfitByRecords,
+  type Place,
+} from "./checkpoint-fit.js";
 import { isMissing, PartitionDamagedError } from "./damage.js";
-import { type FoundSegment, findFiles } from "./partition-files.js";
+import { type FoundFiles, type FoundSegment, lookAround, readIndexBody, type Unreadable } from "./partition-files.js";
 import { readMeta } from "./partition-meta.js";
 import { withoutRetired } from "./recovery-leftovers.js";
 import { durableFloor } from "./recovery-plan.js";
 import { decideTail, successorOf, tailShape } from "./recovery-table.js";
-import { classifyFile, META_FILE } from "./segment-name.js";
+import { CHECKPOINT_FILE, classifyFile, META_FILE } from "./segment-name.js";
 import { indexPathOf } from "./segment-store.js";
 import { type StoredFormat, storedFormat } from "./stored-format.js";
-import { type Examined, examineIndex, examineSegment, type Place } from "./verify-segment.js";
+import { type Examined, examineIndex, examineSegment } from "./verify-segment.js";
 
 /** What verify finds, in the order of the log. */
 export type Finding =
@@ -33,7 +42,15 @@ export type Finding =
   /** Worth saying, and harmless: what the next start will do, an index that it will write. */
   | { readonly kind: "note"; readonly path: string; readonly what: string }
   /** A segment was looked at. */
-  | { readonly kind: "segment"; readonly path: string; readonly records: number; readonly bytes: number };
+  | {
+      readonly kind: "segment";
+      readonly path: string;
+      /** Up to where its records end. */
+      readonly records: number;
+      readonly bytes: number;
+      /** Nothing of it is damaged. */
+      readonly sound: boolean;
+    };
 
 /** A segment as verify saw it. What repair works with. */
 export interface SegmentVerdict {
@@ -51,11 +68,13 @@ export interface PartitionVerdict {
   /** Undefined: partition.json does not say. */
   readonly format: StoredFormat | undefined;
   readonly checkpoint: Checkpoint | undefined;
+  /** It cannot be read, or is not of these segments. */
   readonly checkpointDamaged: boolean;
-  readonly retired: readonly string[];
-  /** Up to and with the first that is broken; what lies behind that is not looked at. */
+  /** Up to and with the first that is broken. */
   readonly segments: readonly SegmentVerdict[];
   readonly behind: readonly FoundSegment[];
+  /** Files that the system does not let be read: nobody can say what is in them. */
+  readonly unreadable: readonly string[];
 }
 
 /** Yields what it finds and returns the verdict. */
@@ -86,71 +105,131 @@ interface Walked {
 }
 
 async function* verifyFiles(dir: string): AsyncGenerator<Finding, Walked, undefined> {
-  const format = yield* verifyFormat(dir);
-  const { checkpoint, damaged } = yield* verifyCheckpoint(dir);
-  const files = await findFiles(dir);
+  const unreadable: string[] = [];
+  const format = yield* verifyFormat(dir, unreadable);
+  const read = yield* verifyCheckpoint(dir, unreadable);
+  const files = yield* look(dir, unreadable);
   const { leftovers } = files;
   for (const path of files.foreign) yield { kind: "note", path, what: "not of millrace" };
-  const verdict = { dir, format, checkpoint, checkpointDamaged: damaged };
+  const misfit = await misfitOf(files.segments, read.checkpoint, format);
+  if (misfit !== undefined) yield damageOf(join(dir, CHECKPOINT_FILE), NOWHERE, misfit);
+  // What is known to be wrong judges nothing.
+  const checkpoint = misfit === undefined ? read.checkpoint : undefined;
+  const verdict = { dir, format, checkpoint: read.checkpoint, checkpointDamaged: read.damaged || misfit !== undefined };
   if (files.segments.length === 0) {
-    if (checkpoint !== undefined && checkpoint.durableOffset > 0) {
-      yield damageOf(
-        dir,
-        { position: -1, offset: -1 },
-        "no segment is there, and the checkpoint says that there were records",
-      );
+    if (checkpoint !== undefined && checkpoint.durableOffset > 0 && !unreadable.includes(dir)) {
+      const what = "no segment is there, and the checkpoint says that there were records";
+      yield damageOf(dir, NOWHERE, what);
     }
-    return { leftovers, verdict: { ...verdict, retired: [], segments: [], behind: [] } };
+    return { leftovers, verdict: { ...verdict, segments: [], behind: [], unreadable } };
   }
   let kept = files.segments;
-  let retired: readonly string[] = [];
   try {
-    ({ kept, retired } = withoutRetired(dir, files.segments, checkpoint));
+    ({ kept } = withoutRetired(dir, files.segments, checkpoint));
   } catch (cause) {
     if (!(cause instanceof PartitionDamagedError)) throw cause;
     yield damageOf(dir, { position: -1, offset: kept[0].baseOffset }, cause.what);
   }
-  if (format === undefined) return { leftovers, verdict: { ...verdict, retired, segments: [], behind: kept } };
+  if (format === undefined) return { leftovers, verdict: { ...verdict, segments: [], behind: kept, unreadable } };
 
   const floor = durableFloor(kept, checkpoint);
   const segments: SegmentVerdict[] = [];
+  let behind: readonly FoundSegment[] = [];
+  let isCut = false;
   for (const [at, found] of kept.entries()) {
-    const segment = yield* verifySegment(found, kept.at(at + 1), floor, checkpoint, format);
-    if (segment === undefined) continue;
-    segments.push(segment);
-    if (segment.broken !== undefined || segment.torn) {
-      const behind = kept.slice(at + 1);
-      for (const { path } of behind)
-        yield { kind: "note", path, what: "lies behind the end of the log and was not looked at" };
-      return { leftovers, verdict: { ...verdict, retired, segments, behind } };
+    if (isCut) {
+      yield { kind: "note", path: found.path, what: "lies behind the end of the log and was not looked at" };
+      continue;
     }
+    const isBehind = behind.includes(found);
+    if (isBehind) yield { kind: "note", path: found.path, what: "lies behind a break in the log" };
+    const segment = yield* verifySegment(found, kept.at(at + 1), floor, checkpoint, format, unreadable);
+    if (segment === undefined || isBehind) continue;
+    segments.push(segment);
+    if (segment.broken === undefined && !segment.torn) continue;
+    behind = kept.slice(at + 1);
+    isCut = segment.torn;
   }
-  return { leftovers, verdict: { ...verdict, retired, segments, behind: [] } };
+  const isAll = behind.length === 0 && segments.length === kept.length;
+  const end = segments.at(-1)?.examined.end.offset;
+  const misplaced = isAll && checkpoint && end !== undefined ? misfitByEnd(kept, checkpoint, end) : undefined;
+  if (misplaced !== undefined) yield damageOf(join(dir, CHECKPOINT_FILE), NOWHERE, misplaced);
+  const checkpointDamaged = verdict.checkpointDamaged || misplaced !== undefined;
+  return { leftovers, verdict: { ...verdict, checkpointDamaged, segments, behind, unreadable } };
 }
 
-async function* verifyFormat(dir: string): AsyncGenerator<Finding, StoredFormat | undefined, undefined> {
+async function* look(dir: string, unreadable: string[]): AsyncGenerator<Finding, FoundFiles, undefined> {
+  const found: Finding[] = [];
+  const name = ({ path, cause }: Unreadable): void => {
+    found.push(spoiled(path, cause, unreadable));
+  };
+  const files = await lookAround(dir, name).catch((cause: unknown) => name({ path: dir, cause }));
+  yield* found;
+  return files ?? { segments: [], leftovers: [], foreign: [] };
+}
+
+/** Why a checkpoint is not of these segments, before anything is judged by it. */
+async function misfitOf(
+  segments: readonly FoundSegment[],
+  checkpoint: Checkpoint | undefined,
+  format: StoredFormat | undefined,
+): Promise<string | undefined> {
+  if (checkpoint === undefined || segments.length === 0) return undefined;
+  const misnamed = misfitByNames(segments, checkpoint);
+  if (misnamed !== undefined) return misnamed;
+  const at = segments.findIndex(({ baseOffset }) => baseOffset === checkpoint.segmentBase);
+  const segment = segments.at(at);
+  const mark = at < 0 || segment === undefined ? undefined : markIn(segment, checkpoint);
+  if (segment === undefined || mark === undefined || format === undefined) return undefined;
+  try {
+    const file = await native.openFile(segment.path, { writable: false });
+    try {
+      const known = mark.position <= segment.bytes ? mark.position : 0;
+      const below = await file.scan(format.id, 0, known, known + 1);
+      const next = segments.at(at + 1);
+      const { wrong } = await judgeScanned(file, segment, next, mark, below, format, segment.bytes + 1);
+      return wrong === "checkpoint" ? misfitByRecords(checkpoint) : undefined;
+    } finally {
+      file.close();
+    }
+  } catch {
+    // Whatever it is, it is found again and named when the segment is looked at.
+    return undefined;
+  }
+}
+
+async function* verifyFormat(
+  dir: string,
+  unreadable: string[],
+): AsyncGenerator<Finding, StoredFormat | undefined, undefined> {
   const path = join(dir, META_FILE);
   try {
     const name = await readMeta(dir);
     if (name !== undefined) return storedFormat(name);
     yield damageOf(path, NOWHERE, "it is missing, so nobody can say how the records lie");
   } catch (cause) {
-    if (!(cause instanceof PartitionDamagedError)) throw cause;
-    yield damageOf(path, NOWHERE, cause.what);
+    yield spoiled(path, cause, unreadable);
   }
   return undefined;
 }
 
 async function* verifyCheckpoint(
   dir: string,
+  unreadable: string[],
 ): AsyncGenerator<Finding, { readonly checkpoint: Checkpoint | undefined; readonly damaged: boolean }, undefined> {
   try {
     return { checkpoint: (await CheckpointFile.open(dir)).last, damaged: false };
   } catch (cause) {
-    if (!(cause instanceof PartitionDamagedError)) throw cause;
-    yield damageOf(cause.path, NOWHERE, cause.what);
+    yield spoiled(join(dir, CHECKPOINT_FILE), cause, unreadable);
     return { checkpoint: undefined, damaged: true };
   }
+}
+
+/** What cannot be used, because of what it says or because it cannot be read. */
+function spoiled(path: string, cause: unknown, unreadable: string[]): Finding {
+  if (cause instanceof PartitionDamagedError) return damageOf(cause.path, NOWHERE, cause.what);
+  unreadable.push(path);
+  return unreadableOf(path, cause);
 }
 
 async function* verifySegment(
@@ -159,31 +238,42 @@ async function* verifySegment(
   floor: number,
   checkpoint: Checkpoint | undefined,
   format: StoredFormat,
+  unreadable: string[],
 ): AsyncGenerator<Finding, SegmentVerdict | undefined, undefined> {
   const { index, path } = found;
   const durable = Math.min(floor, next?.baseOffset ?? Number.POSITIVE_INFINITY);
   const header = typeof index === "string" ? undefined : index;
+  const mark = markIn(found, checkpoint);
+  if (unreadable.includes(path)) return undefined;
   let examined: Examined;
   let indexProblem: string | undefined;
+  let spoiledIndex: Finding | undefined;
+  const indexPath = indexPathOf(found);
   try {
     const file = await native.openFile(path, { writable: false });
     try {
       const endOffset = next?.baseOffset ?? (header === undefined ? undefined : found.baseOffset + header.records);
-      examined = await examineSegment(file, found, format, marksOf(found, checkpoint), endOffset, durable);
-      if (header !== undefined) indexProblem = await examineIndex(file, found, header, format);
+      examined = await examineSegment(file, found, format, mark, endOffset, durable);
+      if (header !== undefined) {
+        const entries = await readIndexBody(found, header).catch((cause: unknown) => {
+          spoiledIndex = spoiled(indexPath, cause, unreadable);
+        });
+        indexProblem = await examineIndex(file, found, entries ?? undefined, format);
+      }
     } finally {
       file.close();
     }
   } catch (cause) {
-    if (!isMissing(cause)) throw cause;
-    yield { kind: "note", path, what: "was removed while it was looked at" };
+    if (isMissing(cause)) yield { kind: "note", path, what: "was removed while it was looked at" };
+    else yield spoiled(path, cause, unreadable);
     return undefined;
   }
   const { wrong, end } = examined;
   for (const place of wrong) yield damageOf(path, place, "the payload does not match its sum");
-  if (indexProblem !== undefined) yield damageOf(indexPathOf(found), NOWHERE, indexProblem);
-  if (typeof index === "string" && next !== undefined) {
-    yield { kind: "note", path: indexPathOf(found), what: `${index}; the next start writes it` };
+  if (spoiledIndex !== undefined) yield spoiledIndex;
+  else if (indexProblem !== undefined) yield damageOf(indexPath, NOWHERE, indexProblem);
+  if (typeof index === "string" && next !== undefined && !unreadable.includes(indexPath)) {
+    yield { kind: "note", path: indexPath, what: `${index}; the next start writes it` };
   }
   const decision = decideTail({
     mode: "MAPPED",
@@ -193,21 +283,34 @@ async function* verifySegment(
     belowFloor: end.offset < durable,
     successor: successorOf(end.offset, next?.baseOffset),
   });
-  if (decision.action === "refuse") yield damageOf(path, end, decision.meaning);
+  const broken = examined.why ?? (decision.action === "refuse" ? decision.meaning : undefined);
+  if (broken !== undefined) yield damageOf(path, end, broken);
   else if (decision.action !== "keep") {
     const bytes = examined.tailBytes;
     const what = `${counted(bytes, "byte")} from position ${end.position} on: no part of the log, or being written now: ${decision.meaning}`;
     yield { kind: "note", path, what };
   }
-  yield { kind: "segment", path, records: end.offset - found.baseOffset, bytes: end.position };
+  if (broken !== undefined && checkpoint !== undefined && isAbove(checkpoint, found, examined)) {
+    const what = `${claimOf(checkpoint)}; if nothing was taken away there, it is of another partition`;
+    yield { kind: "note", path: join(dirname(path), CHECKPOINT_FILE), what };
+  }
+  const sound = broken === undefined && wrong.length === 0;
+  yield { kind: "segment", path, records: end.offset - found.baseOffset, bytes: end.position, sound };
   return {
     found,
     examined,
-    broken: decision.action === "refuse" ? decision.meaning : undefined,
-    torn: decision.action === "cut",
+    broken,
+    torn: broken === undefined && decision.action === "cut",
     indexIsGood: header !== undefined && indexProblem === undefined,
   };
 }
+
+/** The records end soundly, and the checkpoint claims more of them. */
+const isAbove = (
+  { segmentBase, durableOffset }: Checkpoint,
+  found: FoundSegment,
+  { end, tailBytes }: Examined,
+): boolean => tailBytes === 0 && segmentBase >= found.baseOffset && durableOffset > end.offset;
 
 const NOWHERE: Place = { position: -1, offset: -1 };
 
@@ -219,10 +322,8 @@ const damageOf = (path: string, { position, offset }: Place, what: string): Find
   what,
 });
 
-function marksOf(found: FoundSegment, checkpoint: Checkpoint | undefined): readonly Place[] {
-  if (checkpoint?.segmentBase !== found.baseOffset || checkpoint.position === 0) return [];
-  return [{ position: checkpoint.position, offset: checkpoint.durableOffset }];
-}
+const unreadableOf = (path: string, cause: unknown): Finding =>
+  damageOf(path, NOWHERE, `it cannot be read: ${(cause as Error).message}`);
 
 /** The partitions in a directory: itself, or those of a broker's data directory, by name. */
 export async function findPartitionDirs(dir: string): Promise<string[]> {
@@ -230,11 +331,21 @@ export async function findPartitionDirs(dir: string): Promise<string[]> {
   if (entries.some(({ name }) => isPartitionFile(name))) return [dir];
   const found: string[] = [];
   for (const entry of entries) {
-    if (!entry.isDirectory()) continue;
+    if (!entry.isDirectory() && !entry.isSymbolicLink()) continue;
     const path = join(dir, entry.name);
-    if ((await readdir(path)).some(isPartitionFile)) found.push(path);
+    if (await isPartitionDir(path)) found.push(path);
   }
   return found.sort();
+}
+
+/** One that cannot be read counts by its name, or nobody would hear of it. */
+async function isPartitionDir(path: string): Promise<boolean> {
+  try {
+    return (await readdir(path)).some(isPartitionFile);
+  } catch (cause) {
+    const { code } = cause as { code?: unknown };
+    return code !== "ENOTDIR" && code !== "ENOENT" && /-\d+$/.test(path);
+  }
 }
 
 const isPartitionFile = (name: string): boolean => name === META_FILE || classifyFile(name).kind === "log";

@@ -1,14 +1,15 @@
 // What a person asks of a partition's files: verify, repair, dump.
 
-import { rmSync, truncateSync, writeFileSync } from "node:fs";
+import { rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type DumpItem, type DumpOptions, dump } from "../../src/storage/dump.js";
 import { type RepairStep, repairPartition } from "../../src/storage/repair.js";
 import { indexName, logName } from "../../src/storage/segment-name.js";
+import { copyTorn } from "../../src/storage/torn-files.js";
 import { type Finding, findPartitionDirs, verifyPartition } from "../../src/storage/verify.js";
 import { tempDir } from "../support/tmp.js";
-import { bytesOf, crashCopy, files, flipBit, logPath, overwrite } from "./support/crash.js";
+import { bytesOf, crashCopy, files, flipBit, logPath, overwrite, sizeOf } from "./support/crash.js";
 import { MovedClock } from "./support/deps.js";
 import { COMBINATIONS, FORMATS, open, type TestOptions } from "./support/opened.js";
 import { headerBytes, payload, payloads } from "./support/records.js";
@@ -261,6 +262,66 @@ describe("repair", () => {
       expect(await damage(dir)).toEqual([]);
     },
   );
+
+  it.each(COMBINATIONS)(
+    "%s %s: behind a broken length below the checkpoint every byte of the file is moved, and the reason is true",
+    async (mode, format) => {
+      const dir = tempDir();
+      const opened = await open(dir, { mode, format, segmentBytes: 4 * 1024 * 1024 });
+      const number = (count: number) => Array.from({ length: count }, (_, at) => payload(at, 40));
+      await opened.append(...number(100));
+      await opened.log.force();
+      opened.clock.ms += 5000;
+      await opened.log.upkeep();
+      await opened.log.settled();
+      await opened.append(...number(500));
+      const killed = crashCopy(dir);
+      await opened.close();
+      overwrite(logPath(killed, 0), 0, new Uint8Array([0x40]));
+      const before = bytesOf(logPath(killed, 0));
+      const record = headerBytes(format) + 40;
+      const found = await damage(killed);
+      expect(found).toMatchObject([{ path: logPath(killed, 0), position: 0, offset: 0 }]);
+      expect(found[0]).toMatchObject({ what: expect.stringContaining("promises more than the file has") });
+      const steps = await repair(killed);
+      const torn = join(killed, `${logName(0)}.0.torn`);
+      // Without the room that is reserved behind the last record, which ends with a byte that is not zero.
+      expect(sizeOf(torn)).toBe(600 * record);
+      expect(bytesOf(torn).equals(before.subarray(0, 600 * record))).toBe(true);
+      expect(steps).toContainEqual(
+        expect.objectContaining({ what: expect.stringContaining(`${600 * record} bytes from position 0`) }),
+      );
+      expect(sizeOf(logPath(killed, 0))).toBe(0);
+    },
+  );
+
+  it("also of a record with a wrong sum moves what follows it without the zeros", async () => {
+    const dir = tempDir();
+    const opened = await open(dir, { mode: "MAPPED", format: "crc32c", segmentBytes: 4 * 1024 * 1024 });
+    await opened.append(...payloads(0, 100, 40));
+    await opened.log.force();
+    opened.clock.ms += 5000;
+    await opened.log.upkeep();
+    await opened.log.settled();
+    const killed = crashCopy(dir);
+    await opened.close();
+    // A length that leads into the middle of a record: no sum matches, and nothing behind it can be found.
+    overwrite(logPath(killed, 0), 10 * 48, new Uint8Array([0, 0, 0, 60]));
+    await repair(killed);
+    expect(sizeOf(join(killed, `${logName(0)}.480.torn`))).toBe(90 * 48);
+    expect(sizeOf(logPath(killed, 0))).toBe(480);
+  });
+
+  it("keeps holes in what it moves", async () => {
+    const dir = tempDir();
+    const from = join(dir, logName(0));
+    writeFileSync(from, "");
+    truncateSync(from, 64 * 1024 * 1024);
+    overwrite(from, 64 * 1024 * 1024 - 1, new Uint8Array([1]));
+    const path = await copyTorn(dir, { baseOffset: 0, path: from }, 0, 64 * 1024 * 1024);
+    expect(bytesOf(path).equals(bytesOf(from))).toBe(true);
+    expect(statSync(path).blocks * 512).toBeLessThan(4 * 1024 * 1024);
+  });
 
   it("gives up what follows a missing segment, and begins where the first one is when that is missing", async () => {
     const gap = await closed();
