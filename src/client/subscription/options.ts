@@ -1,14 +1,17 @@
 // What a subscription may be told, and what of it cannot be.
 
-import { badArgument, badOptions, badSignal } from "../../model/arguments.js";
-import type { MillraceError } from "../../model/errors.js";
+import { badArgument, badOptions, badSignal, shown } from "../../model/arguments.js";
+import { MillraceError } from "../../model/errors.js";
 import { CLIENT_FETCH_BYTES_MIN } from "../../model/limits.js";
 import { badTopics, INT32_MAX, outOfRange } from "../checks.js";
 import type { LogTruncatedError, OffsetOutOfRangeError } from "../errors.js";
 import type { ReadBounds } from "../read-position.js";
 import { isOffset, type StartPosition } from "../start-position.js";
 
-/** One start for all, or one for each topic, or for each partition of a topic. What is not named starts at `earliest`. */
+/**
+ * One start for all, or one for each topic, or for each partition of a topic. What is not named starts at `earliest`; a name that is not
+ * read is BAD_ARGUMENT: of a topic at the call, of a partition that the topic does not have when the iteration begins.
+ */
 export type StartPositions =
   | StartPosition
   | { readonly [topic: string]: StartPosition | { readonly [partition: number]: StartPosition } };
@@ -84,8 +87,8 @@ export function badSubscription(
   const { maxWaitMs = 0, minBytes = 0, answerBytes = INT32_MAX } = options;
   return (
     badSignal(options.signal) ??
-    badFrom(options.from) ??
     badPartitions(options.partitions) ??
+    badFrom(options.from, topics, options.partitions) ??
     outOfRange("answerBytes", answerBytes, CLIENT_FETCH_BYTES_MIN, INT32_MAX) ??
     outOfRange("maxWaitMs", maxWaitMs, 0, INT32_MAX) ??
     outOfRange("minBytes", minBytes, 0, answerBytes) ??
@@ -108,16 +111,51 @@ function badPartitions(partitions: unknown): MillraceError | undefined {
   return undefined;
 }
 
-function badFrom(from: unknown): MillraceError | undefined {
+function badFrom(
+  from: unknown,
+  topics: readonly unknown[],
+  partitions: readonly number[] | undefined,
+): MillraceError | undefined {
   if (from === undefined) return undefined;
   if (!isMap(from)) return badStart("from", from);
-  for (const each of Object.values(from)) {
-    for (const start of isMap(each) ? Object.values(each) : [each]) {
-      const bad = badStart("from", start);
-      if (bad !== undefined) return bad;
+  for (const [topic, each] of Object.entries(from)) {
+    // Left out in silence, it would begin at `earliest` where somebody wrote `latest`.
+    if (!topics.includes(topic)) {
+      const text = `from names ${shown(topic)}, which is not read here: expected ${topics.join(", ")}`;
+      return new MillraceError("BAD_ARGUMENT", text);
     }
+    const bad = isMap(each) ? badPartitionStarts(topic, each, partitions) : badStart("from", each);
+    if (bad !== undefined) return bad;
   }
   return undefined;
+}
+
+function badPartitionStarts(
+  topic: string,
+  starts: Readonly<Record<string, unknown>>,
+  partitions: readonly number[] | undefined,
+): MillraceError | undefined {
+  for (const [name, start] of Object.entries(starts)) {
+    const isNumber = String(Number(name)) === name;
+    const bad = isNumber ? outOfRange("from", Number(name), 0, INT32_MAX) : badArgument("from", name, "a partition");
+    const isRead = partitions?.includes(Number(name)) ?? true;
+    const wrong = bad ?? (isRead ? badStart("from", start) : unreadStart(topic, name, partitions ?? []));
+    if (wrong !== undefined) return wrong;
+  }
+  return undefined;
+}
+
+/** A start was given for a partition that is not read. */
+export function unreadStart(topic: string, partition: string, read: readonly number[]): MillraceError {
+  const some = read.slice(0, 8).join(", ") + (read.length > 8 ? ", …" : "");
+  const text = `from names partition ${partition} of ${topic}, which is not read here: expected one of ${some}`;
+  return new MillraceError("BAD_ARGUMENT", text);
+}
+
+/** For which partitions of a topic a start was given. */
+export function startedPartitions(from: StartPositions | undefined, topic: string): string[] {
+  const ofTopic = isMap(from) && Object.hasOwn(from, topic) ? from[topic] : undefined;
+  return isMap(ofTopic) ? Object.keys(ofTopic) : [];
 }
 
 function badStart(name: string, start: unknown): MillraceError | undefined {

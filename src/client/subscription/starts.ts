@@ -10,7 +10,7 @@ import type { Failure } from "../fetch-round.js";
 import type { Link } from "../link.js";
 import { ReadPosition } from "../read-position.js";
 import { type Start, type StartPosition, startOf } from "../start-position.js";
-import { chosenStart, type Restart, type SubscriptionOptions } from "./options.js";
+import { chosenStart, type Restart, type SubscriptionOptions, startedPartitions, unreadStart } from "./options.js";
 
 /** How a position came to be, and how often it was tried since the broker last answered from it. */
 interface Begun {
@@ -36,6 +36,7 @@ export class Starts {
   async open(link: Link): Promise<void> {
     const metadata = await link.metadata(this.topics);
     const all = metadata.flatMap((topic) => this.wanted(topic).map((partition) => ({ topic, partition })));
+    for (const topic of metadata) this.checkStarts(topic);
     if (all.length > FETCH_PARTITIONS_MAX) {
       const text = `a subscription reads at most ${FETCH_PARTITIONS_MAX} partitions, and these are ${all.length}: make several`;
       throw new MillraceError("BAD_ARGUMENT", text);
@@ -90,6 +91,14 @@ export class Starts {
       if (found === undefined) throw unknownPartition(topic.topic, number);
       return found;
     });
+  }
+
+  /** Throws BAD_ARGUMENT for a start of a partition that there is not. */
+  private checkStarts({ topic, partitions }: TopicMetadata): void {
+    const numbers = partitions.map(({ partition }) => partition);
+    for (const name of startedPartitions(this.options.from, topic)) {
+      if (!numbers.some((number) => number === Number(name))) throw unreadStart(topic, name, numbers);
+    }
   }
 
   private async begin(link: Link, { topic, recordFormat }: TopicMetadata, partition: PartitionMetadata) {

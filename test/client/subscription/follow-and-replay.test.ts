@@ -82,6 +82,25 @@ describe("a subscription", () => {
     expect(each).toEqual(["clicks-0 4", "orders-0 4"]);
   });
 
+  it("refuses a start of what it does not read: by topic at the call, by partition when it begins", async () => {
+    const { client } = await clientOf({ topics: { orders: 2 } });
+    const badCalls: FollowOptions[] = [
+      { from: { Orders: "latest" } },
+      { from: { orders: "earliest", clicks: { 0: 3 } } },
+      { from: { orders: { 1.5: "latest" } } },
+      { from: { orders: { first: "latest" } as never } },
+      { partitions: [0], from: { orders: { 1: "latest" } } },
+    ];
+    for (const options of badCalls) expect(() => client.replay("orders", options)).toThrow(code("BAD_ARGUMENT"));
+    expect(() => client.replay("orders", { from: { Orders: "latest" } })).toThrow(
+      'from names "Orders", which is not read here: expected orders',
+    );
+    const late = readAll(client.replay("orders", { from: { orders: { 5: "latest" } } }));
+    await expect(late).rejects.toThrow(code("BAD_ARGUMENT"));
+    await expect(late).rejects.toThrow("partition 5 of orders, which is not read here: expected one of 0, 1");
+    expect(await readAll(client.replay("orders", { from: { orders: { 1: "latest" } } }))).toEqual([]);
+  });
+
   it("P03 replay() ends at the high watermarks of its beginning, also while producers go on", async () => {
     const { broker, client } = await clientOf({ topics: { orders: 2 } });
     fill(broker, "orders", 0, 50);
