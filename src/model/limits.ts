@@ -162,6 +162,10 @@ export const LOG_FLUSH_MS = 500;
 
 /** What a request to the side port may take. */
 export const OPS_REQUEST_MS = 5_000;
+/** How often that is looked at. Node does it twice a minute, and sixty-four connections that ask nothing would keep a probe out for as long. */
+export const OPS_CHECK_MS = 1_000;
+/** A connection of the side port that takes nothing of its answer for so long is cut. A live tail that is quiet sends a sign of life twice in it. */
+export const OPS_STALL_MS = 30_000;
 
 /** Connections of the side port. It is for a few probes and a person; more would take descriptors from the log. */
 export const OPS_CONNECTIONS_MAX = 64;

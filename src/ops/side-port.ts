@@ -1,11 +1,15 @@
 // The HTTP side port. It reads only: GET and HEAD, no bodies. It answers only who asks under its own address or a name that is
 // allowed: a web page elsewhere whose name was pointed at this address asks under that name, and gets nothing. Liveness and
 // readiness are answered from here at any time; what else there is, is a table of routes that it is given.
+//
+// A connection has one request at a time. HTTP allows to send the next before the answer has come, and then a single packet is a
+// thousand pages that wait in memory behind each other, and a live tail behind an answer never hears that its reader has gone. No
+// browser, no Prometheus and no probe does that: a connection that does is cut.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { type AddressInfo, isIP } from "node:net";
+import { type AddressInfo, isIP, type Socket } from "node:net";
 import type { BrokerHealth } from "../broker/broker.js";
-import { OPS_CONNECTIONS_MAX, OPS_REQUEST_MS } from "../model/limits.js";
+import { OPS_CHECK_MS, OPS_CONNECTIONS_MAX, OPS_REQUEST_MS, OPS_STALL_MS } from "../model/limits.js";
 import { json, type Reply, secure, send } from "./side-port-answer.js";
 import { readiness } from "./side-port-health.js";
 import { findRoute, type Route } from "./side-port-routes.js";
@@ -19,6 +23,8 @@ export interface SidePortOptions {
   readonly stopping: () => boolean;
   /** Beside /healthz and /readyz; the first that fits. */
   readonly routes?: readonly Route[];
+  /** Instead of {@link OPS_STALL_MS}. */
+  readonly stallMs?: number;
 }
 
 export interface SidePort {
@@ -28,13 +34,22 @@ export interface SidePort {
 
 export async function openSidePort(options: SidePortOptions): Promise<SidePort> {
   const routes = [...healthRoutes(options), ...(options.routes ?? [])];
-  const server = createServer((request, response) => {
+  const answering = new WeakSet<Socket>();
+  const server = createServer({ connectionsCheckingInterval: OPS_CHECK_MS }, (request, response) => {
+    const { socket } = request;
+    if (answering.has(socket)) {
+      socket.destroy();
+      return;
+    }
+    answering.add(socket);
+    response.once("close", () => answering.delete(socket));
     void answer(options, routes, request, response);
   });
   server.maxConnections = OPS_CONNECTIONS_MAX;
   server.requestTimeout = OPS_REQUEST_MS;
   server.headersTimeout = OPS_REQUEST_MS;
   server.keepAliveTimeout = OPS_REQUEST_MS;
+  server.timeout = options.stallMs ?? OPS_STALL_MS;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(options.port, options.host, () => {
@@ -98,9 +113,11 @@ function refuse(options: SidePortOptions, request: IncomingMessage): Reply | und
   if (request.method !== "GET" && request.method !== "HEAD") {
     return { ...json(405, { error: "it reads only", code: "BAD_REQUEST" }), headers: { allow: "GET, HEAD" } };
   }
-  // A page elsewhere could not read the answer, but could ask for enough of them. Following a link to here is not that.
-  const { "sec-fetch-site": site, "sec-fetch-mode": mode } = request.headers;
-  if (site !== undefined && site !== "same-origin" && site !== "none" && mode !== "navigate") {
+  // A page elsewhere could not read the answer, but could ask for enough of them, also by frames that nobody sees. Following a
+  // link to here is not that.
+  const { "sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": destination } = request.headers;
+  const isLink = mode === "navigate" && destination === "document";
+  if (site !== undefined && site !== "same-origin" && site !== "none" && !isLink) {
     return json(403, { error: "not for pages of other origins", code: "FORBIDDEN" });
   }
   return undefined;
@@ -117,10 +134,14 @@ function hostOf(header: string): string {
   return (bracketed ?? plain ?? "").toLowerCase();
 }
 
+/** Names are given with a port or without, addresses of IPv6 with brackets or without. */
+const isNamed = (allowed: string, host: string): boolean =>
+  hostOf(isIP(allowed) === 6 ? `[${allowed}]` : allowed) === host;
+
 function isAskedByOwnName(options: SidePortOptions, request: IncomingMessage): boolean {
   const host = hostOf(request.headers.host ?? "");
   if (host === "") return false;
-  if (host === options.host.toLowerCase() || options.allowedHosts.some((name) => hostOf(name) === host)) return true;
+  if (host === options.host.toLowerCase() || options.allowedHosts.some((name) => isNamed(name, host))) return true;
   // The address at which it was reached is its own, whatever `ops.host` says (0.0.0.0 is nobody's).
   const local = (request.socket.localAddress ?? "").replace(/^::ffff:/, "");
   if (isIP(host) !== 0) return host === local;

@@ -251,18 +251,19 @@ describe("the API", () => {
       expect(sent["access-control-allow-origin"]).toBeUndefined();
     }
     // Not by fetch, which sets these headers itself.
-    const from = (site: string, mode: string): Promise<number | undefined> =>
+    const from = (site: string, mode: string, destination: string): Promise<number | undefined> =>
       new Promise((resolve, reject) => {
-        const headers = { "sec-fetch-site": site, "sec-fetch-mode": mode };
+        const headers = { "sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": destination };
         const options = { host: "127.0.0.1", port: opsPort, path: "/api/broker", headers };
         request(options, (answer) => resolve(answer.resume().statusCode))
           .on("error", reject)
           .end();
       });
-    expect(await from("same-origin", "cors")).toBe(200);
-    expect(await from("none", "navigate")).toBe(200);
-    expect(await from("cross-site", "navigate")).toBe(200);
-    expect(await from("cross-site", "no-cors")).toBe(403);
-    expect(await from("same-site", "cors")).toBe(403);
+    expect(await from("same-origin", "cors", "empty")).toBe(200);
+    expect(await from("none", "navigate", "document")).toBe(200);
+    expect(await from("cross-site", "navigate", "document")).toBe(200);
+    expect(await from("cross-site", "navigate", "iframe")).toBe(403);
+    expect(await from("cross-site", "no-cors", "image")).toBe(403);
+    expect(await from("same-site", "cors", "empty")).toBe(403);
   });
 });

@@ -55,7 +55,10 @@ describe("the side port", () => {
   });
 
   it("answers under its own address, localhost and the names that are allowed, and under no other", async () => {
-    const { opsPort } = await runBroker({ ...withSidePort, "ops.allowed.hosts": "broker.example,other.example:8080" });
+    const { opsPort } = await runBroker({
+      ...withSidePort,
+      "ops.allowed.hosts": "broker.example,other.example:8080,fd00::5",
+    });
     const own = [
       `127.0.0.1:${opsPort}`,
       "127.0.0.1",
@@ -63,6 +66,7 @@ describe("the side port", () => {
       `LOCALHOST:${opsPort}`,
       "broker.example",
       "Other.Example:1",
+      "[fd00::5]:4711",
     ];
     for (const host of own) expect([host, (await ask(opsPort, "/healthz", host)).status]).toEqual([host, 200]);
     const foreign = ["evil.example", "127.0.0.2", "0.0.0.0", "localhost.evil.example", "[::1]", "a:b:c", "127.0.0.1:x"];
