@@ -1,7 +1,9 @@
 // Live tails: a record shows within a second, a flood is sampled and says so, a reader that takes nothing is dropped, and
 // there are never too many.
 
+import { closeSync, openSync, readdirSync, writeSync } from "node:fs";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { TAIL_RECORDS_MAX, TAILS_MAX } from "../../src/model/limits.js";
 import type { TailBegin, TailEvent } from "../../src/ops/api/types.js";
@@ -63,8 +65,28 @@ describe("a live tail", () => {
         records: [{ partition: 2, offset: 0, bytes: 3, payload, cut: false, checked: true }],
         sampled: false,
         leftOut: 0,
+        damaged: null,
       },
     ]);
+  });
+
+  it("says that a record is damaged, with what is left out for it, and goes on behind that", async () => {
+    const broker = await runBroker({ ...ops, topics: "orders:1" });
+    const wire = await connectTo(broker);
+    await wire.ask(produce(["aaaa", "bbbb", "cccc"].map(ascii)));
+    const dir = join(broker.dataDir, "orders-0");
+    const [log = ""] = readdirSync(dir).filter((name) => name.endsWith(".log"));
+    const file = openSync(join(dir, log), "r+");
+    writeSync(file, "X", 8 + 4 + 8);
+    closeSync(file);
+    const tail = await openTail(broker.opsPort, "orders/tail?last=3");
+    await tail.next();
+    const { data } = await tail.next();
+    expect([data.records.map(({ offset }) => offset), data.leftOut]).toEqual([[0], 2]);
+    expect(data.damaged).toMatch(/^the record at offset 1 is damaged/);
+    await wire.ask(produce([ascii("dddd")]));
+    const { data: after } = await tail.next();
+    expect([after.records.map(({ offset }) => offset), after.damaged]).toEqual([[3], null]);
   });
 
   it("begins with the last ones where it is asked to, of the partitions that it is asked for", async () => {

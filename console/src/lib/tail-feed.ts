@@ -15,7 +15,7 @@ export interface SeenRecord extends TailRecord {
 
 export interface TailView {
   readonly state: "connecting" | "live" | "lost" | "refused";
-  /** Why it is refused. */
+  /** Why it is refused, or what is wrong with a record that came. */
   readonly why: string | undefined;
   /** Newest first. */
   readonly records: readonly SeenRecord[];
@@ -74,7 +74,7 @@ export class TailFeed {
   }
 
   clear(): void {
-    this.change({ records: [], came: 0, leftOut: 0 });
+    this.change({ records: [], came: 0, leftOut: 0, why: this.view.state === "live" ? undefined : this.view.why });
   }
 
   private open(): void {
@@ -94,13 +94,14 @@ export class TailFeed {
     source.addEventListener("error", () => void this.failed(source));
   }
 
-  private take({ records, leftOut }: TailEvent): void {
+  private take({ records, leftOut, damaged }: TailEvent): void {
     const seenMs = Date.now();
     const came = records.length + leftOut;
     this.counted.push({ at: performance.now(), came, shown: records.length });
     const newest = records.map((record) => ({ ...record, seenMs })).reverse();
     this.change({
       state: "live",
+      why: damaged ?? this.view.why,
       records: [...newest, ...this.view.records].slice(0, KEPT_RECORDS),
       came: this.view.came + came,
       leftOut: this.view.leftOut + leftOut,

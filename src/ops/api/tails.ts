@@ -31,6 +31,11 @@ interface Place {
   next: number;
 }
 
+interface Taken {
+  readonly leftOut: number;
+  readonly damaged: string | null;
+}
+
 class Tail {
   private readonly places: Place[];
   private quietMs = 0;
@@ -85,14 +90,19 @@ class Tail {
     const share = Math.max(1, Math.floor(TAIL_RECORDS_MAX / behind.length));
     const records: TailRecord[] = [];
     let leftOut = 0;
-    for (const place of behind) leftOut += await this.take(place, share, records);
+    let damaged: string | null = null;
+    for (const place of behind) {
+      const taken = await this.take(place, share, records);
+      leftOut += taken.leftOut;
+      damaged ??= taken.damaged;
+    }
     if (this.response.destroyed || (records.length === 0 && leftOut === 0)) return;
-    const event: TailEvent = { records, sampled: leftOut > 0, leftOut };
+    const event: TailEvent = { records, sampled: leftOut > 0, leftOut, damaged };
     this.response.write(`event: records\ndata: ${JSON.stringify(event)}\n\n`);
   }
 
-  /** The newest `share` records of a partition. Answers how many were left out. */
-  private async take(place: Place, share: number, into: TailRecord[]): Promise<number> {
+  /** The newest `share` records of a partition. Answers how many were left out, and whether for a damage. */
+  private async take(place: Place, share: number, into: TailRecord[]): Promise<Taken> {
     const { partition, next } = place;
     const end = partition.writer?.highWatermark ?? 0;
     const from = Math.max(next, end - share, partition.log?.logStartOffset ?? 0);
@@ -104,7 +114,7 @@ class Tail {
     const read = await this.reader.read(partition, from, bounds);
     for (const record of read.records) into.push({ ...record, partition: partition.id });
     place.next = end;
-    return end - next - read.records.length;
+    return { leftOut: end - next - read.records.length, damaged: read.damaged };
   }
 }
 

@@ -198,6 +198,8 @@ export interface TailEvent {
   readonly sampled: boolean;
   /** How many were left out since the event before. */
   readonly leftOut: number;
+  /** Some of those are left out because a record before them is damaged; what is known of the first such record. */
+  readonly damaged: string | null;
 }
 
 export interface TailRecord extends RecordView {
