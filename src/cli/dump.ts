@@ -27,6 +27,7 @@ const HEAD_BYTES_MAX = 1024 * 1024;
 const EXAMPLES = `
 FILE is a segment (…/orders-0/00000000000000000000.log), DIR a partition's directory or a broker's data directory. They are read
 without the lock: a broker may be writing meanwhile. A sum that does not match its payload is followed by an exclamation mark.
+A file that cannot be read is named, those behind it follow, and it exits 1.
 
 Examples:
   $ millrace dump millrace-data/orders-0 | tail

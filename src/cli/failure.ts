@@ -63,6 +63,7 @@ function advice(error: MillraceError): string[] {
       return ["a larger --max-bytes reads it"];
     case "PARTITION_IN_USE":
       return ["stop that process first: a partition has one writer at a time"];
+    case "STORAGE_FAILURE":
     case "CORRUPT_RECORD":
       return ["`millrace verify DIR` on the broker's machine checks what is stored"];
     case "OFFSET_OUT_OF_RANGE":

@@ -22,10 +22,12 @@ interface VerifyVerbOptions {
 
 const EXAMPLES = `
 DIR is a broker's data directory or one partition's. It is read without the lock: a broker may be writing meanwhile, and its end is
-shown as it was at that moment. Exits 1 when anything is damaged, each damage named with file, position and offset.
+shown as it was at that moment. Exits 1 when anything is damaged or cannot be read, each damage named with file, position and offset;
+of a segment that holds in part the records up to its break are counted.
 
 --repair takes the partition's lock, so the broker must be stopped. It makes a partition open again that refuses to: what lies behind
-a break in the log is moved to .torn files, records with wrong sums stay and are named to their readers. Read first what verify says.
+a break in the log is moved to .torn files, records with wrong sums stay and are named to their readers. No byte is thrown away but
+zeros at a file's end. A partition with a file that cannot be read is left as it is. Read first what verify says.
 
 Examples:
   $ millrace verify millrace-data

@@ -8,7 +8,12 @@ const rows = [
   [3, "RECORD_TOO_LARGE", false, "a record does not fit an empty segment"],
   [4, "UNSUPPORTED_VERSION", false, "the broker does not know this request or this version of it"],
   [5, "CORRUPT_REQUEST", false, "the request's body does not parse"],
-  [6, "STORAGE_FAILURE", false, "a write or a barrier failed, or the partition refused to open"],
+  [
+    6,
+    "STORAGE_FAILURE",
+    false,
+    "the partition refused to open, a write or a barrier failed, or what lies there cannot be read; the broker's log says which",
+  ],
   [7, "LOG_FULL", true, "there is no room on the disk; nothing of the batch was kept"],
   [8, "OVERLOADED", true, "the broker's bound on queued bytes is reached"],
   [9, "SHUTTING_DOWN", true, "the broker is stopping"],

@@ -10,6 +10,7 @@ import type { PartitionState } from "./partition-state.js";
 import { ReadOutcome, type ReadPlan } from "./read-plan.js";
 import type { Segment } from "./segment.js";
 import { bringIn } from "./segment-store.js";
+import { tellUnwalkable } from "./unwalkable.js";
 
 /**
  * Not in memory. The addon's walk says so by the same number; its −1 says that the lengths lead beyond the segment's end, so
@@ -22,6 +23,8 @@ export class Reader {
   readonly #hits = new OffsetHits();
   /** The last limit whose position was not in memory: `load` brings that in, too. */
   #limitWanted = -1;
+  /** The operator has heard of these: every reader that comes to such a place would say the same again. */
+  readonly #told = new WeakSet<Segment>();
 
   constructor(state: PartitionState) {
     this.#state = state;
@@ -49,11 +52,11 @@ export class Reader {
     const { file } = segment;
     if (file === undefined) return ReadOutcome.NEEDS_IO;
     const from = this.#locate(segment, offset);
-    if (from < 0) return from === NEEDS_IO ? ReadOutcome.NEEDS_IO : ReadOutcome.STORAGE_FAILURE;
+    if (from < 0) return from === NEEDS_IO ? ReadOutcome.NEEDS_IO : this.#lost(segment, offset);
     const to = this.#limit(segment, limit, from + maxBytes);
     if (to < 0) {
       this.#limitWanted = limit;
-      return to === NEEDS_IO ? ReadOutcome.NEEDS_IO : ReadOutcome.STORAGE_FAILURE;
+      return to === NEEDS_IO ? ReadOutcome.NEEDS_IO : this.#lost(segment, limit);
     }
     if (segment.writer === undefined) state.deps.files.touch(segment);
     plan.file = file;
@@ -109,6 +112,15 @@ export class Reader {
       return { offset: offsetOf(segment.baseOffset), timestampMs: entry < 0 ? next : segment.firstAppendMs };
     }
     return { offset: offsetOf(segment.baseOffset + index.relativeOffset(entry) + 1), timestampMs: next };
+  }
+
+  /** The lengths do not lead to an offset that is there. The reader gets a code; the operator the place. */
+  #lost(segment: Segment, offset: number): typeof ReadOutcome.STORAGE_FAILURE {
+    if (!this.#told.has(segment)) {
+      this.#told.add(segment);
+      void tellUnwalkable(this.#state, segment, offset);
+    }
+    return ReadOutcome.STORAGE_FAILURE;
   }
 
   /** The position of an offset in its segment; NEEDS_IO, or −1 where it is damaged. */

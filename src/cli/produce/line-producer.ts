@@ -181,7 +181,7 @@ export class LineProducer implements RecordTarget {
           lane.repeated();
           continue;
         }
-        this.refused(lane, parcel, error);
+        this.refused(lane, parcel, error, isRefusal(error) || (await this.isClosed(lane, error)));
         return;
       }
       retry = undefined;
@@ -199,8 +199,19 @@ export class LineProducer implements RecordTarget {
     lane.landed(() => this.nextLine);
   }
 
-  private refused(lane: Lane, parcel: Parcel, error: unknown): void {
-    lane.refused(isRefusal(error) ? "refused" : "unknown");
+  /** A partition that never opened in this broker has nothing of what was sent to it. After a failed write nobody knows. */
+  private async isClosed({ partition }: Lane, error: unknown): Promise<boolean> {
+    if (!(error instanceof BrokerError) || error.code !== "STORAGE_FAILURE") return false;
+    try {
+      const [topic] = await this.connection.metadata([this.options.topic]);
+      return topic.partitions.some((each) => each.partition === partition && each.logEndOffset < 0);
+    } catch {
+      return false;
+    }
+  }
+
+  private refused(lane: Lane, parcel: Parcel, error: unknown, isInNoLog: boolean): void {
+    lane.refused(isInNoLog ? "refused" : "unknown");
     this.window.leave(parcel.length, parcel.batches.length);
     this.fail(error);
   }
