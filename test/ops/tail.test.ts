@@ -89,6 +89,29 @@ describe("a live tail", () => {
     expect([after.records.map(({ offset }) => offset), after.damaged]).toEqual([[3], null]);
   });
 
+  it("shows the newest of records that are too large for all of them to be read", async () => {
+    const broker = await runBroker({ ...ops, topics: "orders:1" });
+    const wire = await connectTo(broker);
+    const tail = await openTail(broker.opsPort, "orders/tail?payload=0");
+    await tail.next();
+    await wire.ask(produce(Array.from({ length: 40 }, () => new Uint8Array(10_000).fill(97))));
+    const { data } = await tail.next();
+    expect(data.records.map(({ offset }) => offset)).toEqual([34, 35, 36, 37, 38, 39]);
+    expect([data.leftOut, data.sampled]).toEqual([34, true]);
+  });
+
+  it("leaves nothing out where one segment ends and the next begins", async () => {
+    const small = { "segment.bytes": "4KiB", "max.frame.bytes": "1KiB", "index.interval.bytes": "1KiB" };
+    const broker = await runBroker({ ...ops, ...small, topics: "orders:1" });
+    const wire = await connectTo(broker);
+    // 208 bytes each as stored: nineteen to a segment.
+    for (let i = 0; i < 20; i++) await wire.ask(produce([new Uint8Array(200).fill(97)]));
+    const tail = await openTail(broker.opsPort, "orders/tail?last=2");
+    await tail.next();
+    const { data } = await tail.next();
+    expect([data.records.map(({ offset }) => offset), data.leftOut]).toEqual([[18, 19], 0]);
+  });
+
   it("begins with the last ones where it is asked to, of the partitions that it is asked for", async () => {
     const broker = await runBroker({ ...ops, topics: "orders:3" });
     const wire = await connectTo(broker);

@@ -15,7 +15,7 @@ import {
   TAILS_MAX,
 } from "../../model/limits.js";
 import { ApiFailure } from "./failure.js";
-import type { RecordsReader } from "./read-records.js";
+import type { RecordsRead, RecordsReader } from "./read-records.js";
 import type { TailBegin, TailEvent, TailRecord } from "./types.js";
 
 export interface TailOptions {
@@ -106,15 +106,22 @@ class Tail {
     const { partition, next } = place;
     const end = partition.writer?.highWatermark ?? 0;
     const from = Math.max(next, end - share, partition.log?.logStartOffset ?? 0);
-    const bounds = {
-      records: Math.min(share, end - from),
-      bytes: TAIL_BYTES_MAX,
-      payloadBytes: this.options.payloadBytes,
-    };
-    const read = await this.reader.read(partition, from, bounds);
-    for (const record of read.records) into.push({ ...record, partition: partition.id });
+    let { records, nextOffset, damaged } = await this.read(partition, from, Math.min(share, end - from));
+    if (damaged === null && records.length > 0 && nextOffset < end) {
+      // They are large, or a segment ends there: those that were read are the oldest. About as many of the newest fit.
+      const rest = Math.max(nextOffset, end - records.length);
+      const newest = await this.read(partition, rest, end - rest);
+      records = rest === nextOffset ? [...records, ...newest.records] : newest.records;
+      damaged = newest.damaged;
+    }
+    for (const record of records) into.push({ ...record, partition: partition.id });
     place.next = end;
-    return { leftOut: end - next - read.records.length, damaged: read.damaged };
+    return { leftOut: end - next - records.length, damaged };
+  }
+
+  private read(partition: Partition, from: number, records: number): Promise<RecordsRead> {
+    const { payloadBytes } = this.options;
+    return this.reader.read(partition, from, { records, bytes: TAIL_BYTES_MAX, payloadBytes });
   }
 }
 
