@@ -173,6 +173,27 @@ describe("O01 what is not understood is a refusal that names key, value, what it
     ["a topic twice", { flags: ["--topics=a:1,a:2"] }, /^topics: got "a:1,a:2"/],
     ["no partitions", { flags: ["--topics=a:0"] }, /^topics: got "a:0"/],
     ["too many partitions", { flags: ["--topics=a:100000"] }, /^topics: got "a:100000"/],
+    ["a flag three times", { flags: ["--port=1", "--port=2", "--port=3"] }, /^--port: given 3 times$/],
+    [
+      "a bad value of the file that a flag overrides",
+      { file: "segment.mode = 'MMAP'", flags: ["--segment-mode=MAPPED"] },
+      /^segment\.mode: got "MMAP" \(.*millrace\.toml\); takes MAPPED or FILE_CHANNEL$/,
+    ],
+    [
+      "a bad value of the environment that a flag overrides",
+      { environment: { MILLRACE_PORT: "many" }, flags: ["--port=0"] },
+      /^port: got "many" \(environment MILLRACE_PORT\)/,
+    ],
+    [
+      "a bad value of a topic that a list leaves out",
+      { file: "[topics.a]\npartitions = 1\nvisibility = 'none'", flags: ["--topics=b:1"] },
+      /^topics\.a\.visibility: got "none"/,
+    ],
+    [
+      "a bad number of partitions that a list overrides",
+      { file: "[topics.a]\npartitions = 0", flags: ["--topics=a:1"] },
+      /^topics\.a\.partitions: got 0/,
+    ],
     ["a flag twice", { flags: ["--port=1", "--port=2"] }, /^--port: given twice$/],
     ["a flag without its value", { flags: ["--port", "--host=::1"] }, /^--port: takes a value and got none$/],
     ["a word that is no flag", { flags: ["serve"] }, /^"serve": settings are given as --name value/],

@@ -1,5 +1,5 @@
-// From what the sources say to the settings of a broker: the higher rank wins, each value is checked by its kind, topics get
-// their own settings, and contradictions are found. It collects every problem instead of stopping at the first, so that one
+// From what the sources say to the settings of a broker: every value that is written is checked by its kind, also where a
+// source of higher rank has another one, which then wins; topics get their own settings, and contradictions are found. It collects every problem instead of stopping at the first, so that one
 // run shows all that must be changed. It starts nothing.
 
 import * as v from "valibot";
@@ -37,7 +37,6 @@ export function resolve(sources: readonly Source[]): Resolution {
 
   const check = <T>(name: string, kind: Kind<T>, entry: Entry): T | undefined => {
     const result = v.safeParse(kind, entry.value);
-    origins.set(name, entry.from);
     if (result.success) return result.output;
     const why = whyNotTaken(result.issues);
     const got = `${name}: got ${JSON.stringify(entry.value)} (${entry.from})${why === undefined ? "" : `, and ${why}`}`;
@@ -47,22 +46,43 @@ export function resolve(sources: readonly Source[]): Resolution {
 
   const values: Partial<Record<SettingKey, unknown>> = {};
   for (const key of settingKeys) {
-    const entry = sources.find((source) => source.entries.has(key))?.entries.get(key);
-    values[key] = check(key, rowOf(key).kind, entry ?? { value: rowOf(key).default, from: DEFAULT });
+    const written = sources.flatMap(({ entries }) => entries.get(key) ?? []);
+    const entries = written.length > 0 ? written : [{ value: rowOf(key).default, from: DEFAULT }];
+    origins.set(key, (entries[0] as Entry).from);
+    // All of them: whoever takes the flag away should not find out then that the file was wrong.
+    values[key] = entries.map((entry) => check(key, rowOf(key).kind, entry))[0];
   }
 
   const tables = new Map<string, Map<string, Entry>>();
-  for (const source of sources)
-    for (const [name, table] of source.topics) if (!tables.has(name)) tables.set(name, table);
-  const listed = namesAndCounts(sources, values.topics as readonly TopicCount[] | undefined, tables, check, problems);
+  /** What the entries of tables were found to say. */
+  const tabled = new Map<Entry, unknown>();
+  for (const { topics } of sources) {
+    for (const [name, table] of topics) {
+      if (!tables.has(name)) tables.set(name, table);
+      for (const key of ["partitions", ...perTopicKeys] as const) {
+        const entry = table.get(key);
+        if (entry === undefined) continue;
+        tabled.set(
+          entry,
+          check(`topics.${name}.${key}`, key === "partitions" ? partitionCount : rowOf(key).kind, entry),
+        );
+      }
+    }
+  }
+  const partitionsIn = (name: string, entry: Entry): number | undefined => {
+    origins.set(`topics.${name}.partitions`, entry.from);
+    return tabled.get(entry) as number | undefined;
+  };
+  const list = values.topics as readonly TopicCount[] | undefined;
+  const listed = namesAndCounts(sources, list, tables, partitionsIn, problems);
 
   const topics: TopicSettings[] = [];
   for (const { name, partitions } of listed) {
     const own: Record<string, unknown> = { name, partitions };
     for (const key of perTopicKeys) {
       const entry = tables.get(name)?.get(key);
-      own[key] = entry === undefined ? values[key] : check(`topics.${name}.${key}`, rowOf(key).kind, entry);
-      if (entry === undefined) origins.set(`topics.${name}.${key}`, origins.get(key) ?? DEFAULT);
+      own[key] = entry === undefined ? values[key] : tabled.get(entry);
+      origins.set(`topics.${name}.${key}`, entry?.from ?? origins.get(key) ?? DEFAULT);
     }
     topics.push(own as unknown as TopicSettings);
   }
@@ -89,7 +109,7 @@ function namesAndCounts(
   sources: readonly Source[],
   list: readonly TopicCount[] | undefined,
   tables: ReadonlyMap<string, Map<string, Entry>>,
-  check: <T>(name: string, kind: Kind<T>, entry: Entry) => T | undefined,
+  partitionsIn: (name: string, entry: Entry) => number | undefined,
   problems: string[],
 ): readonly TopicCount[] {
   for (const name of tables.keys()) {
@@ -106,7 +126,7 @@ function namesAndCounts(
       );
       continue;
     }
-    const partitions = check(`topics.${name}.partitions`, partitionCount, entry);
+    const partitions = partitionsIn(name, entry);
     if (partitions !== undefined) counts.push({ name, partitions });
   }
   return counts;

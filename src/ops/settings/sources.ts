@@ -140,15 +140,14 @@ export function fromFlags(args: readonly string[]): CommandLine {
   const asked = { config: undefined as string | undefined, help: false, version: false, printConfig: false };
   const keys = new Map<string, SettingKey>(settingKeys.map((key) => [flagOf(key), key]));
   const known = [...keys.keys(), "--config", "--help", "--version", "--print-config"];
-  const seen = new Set<string>();
+  const seen = new Map<string, number>();
   for (let i = 0; i < args.length; i++) {
     const [, name, attached] = /^(--[^=]*|-[hv])(?:=([\s\S]*))?$/.exec(args[i]) ?? [];
     if (name === undefined) {
       source.problems.push(`${JSON.stringify(args[i])}: settings are given as --name value; see --help`);
       continue;
     }
-    if (seen.has(name)) source.problems.push(`${name}: given twice`);
-    seen.add(name);
+    seen.set(name, (seen.get(name) ?? 0) + 1);
     if (name === "--help" || name === "-h") asked.help = true;
     else if (name === "--version" || name === "-v") asked.version = true;
     else if (name === "--print-config") asked.printConfig = true;
@@ -164,6 +163,9 @@ export function fromFlags(args: readonly string[]): CommandLine {
       else if (key === undefined) asked.config = value;
       else source.entries.set(key, { value, from: `flag ${name}` });
     }
+  }
+  for (const [name, times] of seen) {
+    if (times > 1) source.problems.push(`${name}: given ${times === 2 ? "twice" : `${times} times`}`);
   }
   return { ...source, ...asked };
 }
