@@ -1,5 +1,6 @@
 // Which data directory is meant: the one of a broker that was started here with the same settings.
 
+import { resolve as resolvePath } from "node:path";
 import { resolve } from "../ops/settings/resolve.js";
 import { fromEnvironment, fromFile, fromFlags } from "../ops/settings/sources.js";
 import { Failed } from "./failure.js";
@@ -11,5 +12,5 @@ export function dataDirOf(flag: string | undefined, env: Readonly<Record<string,
   if (resolution.problems !== undefined) {
     throw new Failed("the settings that say where the data directory is are wrong", resolution.problems);
   }
-  return resolution.resolved.settings["data.dir"];
+  return resolvePath(resolution.resolved.settings["data.dir"]);
 }

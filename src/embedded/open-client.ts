@@ -1,5 +1,6 @@
 // A client of logs in this process: what a program calls that wants producers and subscriptions without a broker.
 
+import { resolve } from "node:path";
 import { Client, type ClientOptions } from "../client/client.js";
 import { Log } from "../log/embedded.js";
 import type { LogOptions } from "../log/embedded-options.js";
@@ -70,7 +71,8 @@ const KNOWN = new Set(["dir", "topics", "log", "retryMs"]);
 export async function openClient(options: OpenClientOptions): Promise<Client> {
   const bad = badOptions(options, KNOWN, "openClient") ?? badTopics(options) ?? badDir(options);
   if (bad !== undefined) throw bad;
-  const { dir, topics, log, retryMs } = options;
+  const { topics, log, retryMs } = options;
+  const dir = options.dir === undefined ? undefined : resolve(options.dir);
   const named = Object.entries(topics);
   const counts = new Map(named.filter((entry): entry is [string, number] => typeof entry[1] === "number"));
   const opened = dir === undefined ? undefined : await openTopics(dir, counts, log ?? {});

@@ -69,8 +69,7 @@ async function startAndStop(resolved: Resolved, log: Log, signals: StopSignals):
     tellNotStarted(log, error);
     return exitCodeOf(error);
   }
-  const { host, port, opsPort, version, socketPath } = broker;
-  const { "data.dir": dataDir } = resolved.settings;
+  const { host, port, opsPort, version, socketPath, dataDir } = broker;
   log.info(
     { kind: "broker.ready", host, port, opsPort, socketPath, dataDir, version, milliseconds: since(startedAt) },
     "ready",

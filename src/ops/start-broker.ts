@@ -12,12 +12,12 @@ import { native } from "../native/binding.js";
 import { Server } from "../server/server.js";
 import { planDescriptors } from "./descriptors.js";
 import { EPHEMERAL_DEFAULTS, EphemeralDirectory } from "./ephemeral.js";
+import { isNew, listenFailed, tryListening } from "./listening.js";
 import { silentLog } from "./log.js";
 import { type OpsPages, openOpsPages } from "./ops-pages.js";
 import { brokerOptions, serverOptions } from "./settings/options.js";
 import { type Resolved, resolve } from "./settings/resolve.js";
 import { fromDocument, type Source } from "./settings/sources.js";
-import type { SettingKey } from "./settings/table.js";
 import { openSidePort, type SidePort } from "./side-port.js";
 import { type BrokerStatistics, statisticsOf } from "./statistics.js";
 import { packageVersion } from "./version.js";
@@ -148,9 +148,11 @@ export async function startResolved(resolved: Resolved, log: OperatorLog): Promi
   const state: { broker?: Broker; server?: Server; sidePort?: SidePort; pages?: OpsPages; stopping: boolean } = {
     stopping: false,
   };
-  // The directory first: a second broker on it is told of the directory and its holder, not of a port.
+  // Before a directory is made and filled that nothing could be done with. Else the directory first: a second broker on it is
+  // told of the directory and its holder, not of a port.
+  if (await isNew(options.dataDir)) await tryListening(settings);
   const dataDir = await openDataDir(options.dataDir, log);
-  tellOfStart(resolved, version, log);
+  tellOfStart(resolved, options.dataDir, version, log);
   let ownsDataDir = true;
   try {
     // The side port before the partitions: whoever watches a long recovery sees a process that lives and is not ready.
@@ -174,9 +176,7 @@ export async function startResolved(resolved: Resolved, log: OperatorLog): Promi
         health: () => state.broker?.health(),
         stopping: () => state.stopping,
         routes: state.pages.routes,
-      }).catch((cause: unknown) =>
-        listenFailed(`ops.host ${settings["ops.host"]}, ops.port ${settings["ops.port"]}`, "ops.port", cause),
-      );
+      }).catch((cause: unknown) => listenFailed(settings, "ops.port", cause));
     }
     ownsDataDir = false;
     state.broker = await Broker.open(options, dataDir, {
@@ -186,13 +186,11 @@ export async function startResolved(resolved: Resolved, log: OperatorLog): Promi
       log,
     });
     state.server = new Server(state.broker, serverOptions(resolved, descriptors, version), log);
-    await state.server
-      .listen()
-      .catch((cause: unknown) => listenFailed(`host ${settings.host}, port ${settings.port}`, "port", cause));
+    await state.server.listen().catch((cause: unknown) => listenFailed(settings, "port", cause));
     try {
       state.server.listenUnix();
     } catch (cause) {
-      listenFailed(`socket.path ${settings["socket.path"]}`, "socket.path", cause);
+      await listenFailed(settings, "socket.path", cause);
     }
   } catch (error) {
     state.server?.destroy();
@@ -219,7 +217,7 @@ export async function startResolved(resolved: Resolved, log: OperatorLog): Promi
     port: server.port,
     socketPath: settings["socket.path"],
     opsPort: sidePort?.port,
-    dataDir: settings["data.dir"],
+    dataDir: options.dataDir,
     version,
     statistics: () => statisticsOf(broker, server),
   };
@@ -235,15 +233,8 @@ function addressOf(host: string, port: number): string {
   return isIP(own) === 6 ? `[${own}]:${port}` : `${own}:${port}`;
 }
 
-/** `key`: the setting to be changed. */
-function listenFailed(where: string, key: SettingKey, cause: unknown): never {
-  const { code, message } = cause as NodeJS.ErrnoException;
-  const why = code === "EADDRINUSE" ? `somebody listens there already; end that, or choose another ${key}` : message;
-  throw new MillraceError("LISTEN_FAILED", `${where}: cannot listen: ${why}`, { cause });
-}
-
 /** What runs where, and with which settings that are not the default. */
-function tellOfStart(resolved: Resolved, version: string, log: OperatorLog): void {
+function tellOfStart(resolved: Resolved, dataDir: string, version: string, log: OperatorLog): void {
   const { settings } = resolved;
   const written = Object.entries(settings).filter(([key]) => resolved.isWritten(key));
   log.info(
@@ -253,16 +244,16 @@ function tellOfStart(resolved: Resolved, version: string, log: OperatorLog): voi
       node: process.version,
       platform: native.platform,
       crc32c: native.crc32cKind,
-      dataDir: settings["data.dir"],
+      dataDir,
       topics: Object.fromEntries(resolved.topics.map(({ name, partitions }) => [name, partitions])),
       settings: Object.fromEntries(written),
     },
     "starting",
   );
-  if (!native.isMemoryFileSystem(settings["data.dir"])) return;
+  if (!native.isMemoryFileSystem(dataDir)) return;
   log.warn(
-    { kind: "settings.memory-file-system", dataDir: settings["data.dir"] },
-    `data.dir ${settings["data.dir"]} lies in memory: nothing in it survives the machine, whatever is forced`,
+    { kind: "settings.memory-file-system", dataDir },
+    `data.dir ${dataDir} lies in memory: nothing in it survives the machine, whatever is forced`,
   );
 }
 

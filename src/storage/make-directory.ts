@@ -29,8 +29,9 @@ async function make(path: string): Promise<void> {
   try {
     await mkdir(path);
   } catch (cause) {
-    // Somebody else was faster.
-    if ((cause as { code?: unknown }).code !== "EEXIST" || !(await isDirectory(path))) throw cause;
+    if (codeOf(cause) !== "EEXIST") throw cause;
+    // Somebody else was faster, or it is something else.
+    if (!(await isDirectory(path))) throw noDirectory(path, cause);
   }
 }
 
@@ -40,6 +41,15 @@ async function isDirectory(path: string): Promise<boolean> {
     return (await stat(path)).isDirectory();
   } catch (cause) {
     if (isMissing(cause)) return false;
-    throw cause;
+    if (codeOf(cause) !== "ENOTDIR") throw cause;
+    // Which of its parents it is has to be looked for.
+    let parent = dirname(path);
+    while (!(await stat(parent).catch(() => undefined))) parent = dirname(parent);
+    throw noDirectory(parent, cause);
   }
 }
+
+const noDirectory = (path: string, cause: unknown): Error =>
+  Object.assign(new Error(`${path} is there, and is no directory`, { cause }), { code: "ENOTDIR", path });
+
+const codeOf = (cause: unknown): unknown => (cause as { code?: unknown } | undefined)?.code;

@@ -312,7 +312,7 @@ describe("opening and closing", () => {
     await writeFile(file, "");
     await expect(openLog(join(file, "log"))).rejects.toMatchObject({
       code: "STORAGE_FAILURE",
-      message: /the log in .*file\/log cannot be opened: ENOTDIR/,
+      message: /the log in .*file\/log cannot be opened: .*file is there, and is no directory/,
       cause: { code: "ENOTDIR" },
     });
     await expect(openLog("")).rejects.toMatchObject({

@@ -1,7 +1,7 @@
 // The broker as a program: what it prints, how it ends, what it refuses. Real processes.
 
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -122,7 +122,10 @@ describe("the data directory", () => {
     writeFileSync(join(dir, "file"), "");
     const notADirectory = await run(flags(testSettings(join(dir, "file"))));
     expect(notADirectory.code).toBe(4);
-    expect(notADirectory.lines.at(-1)?.msg).toContain(join(dir, "file"));
+    expect(notADirectory.lines.at(-1)?.msg).toContain(`${join(dir, "file")} is there, and is no directory`);
+    const below = await run(flags(testSettings(join(dir, "file/in/it"))));
+    expect(below.code).toBe(4);
+    expect(below.lines.at(-1)?.msg).toContain(`${join(dir, "file")} is there, and is no directory`);
     for (const content of ['{"layout":2}', "{}", "not JSON"]) {
       mkdirSync(join(dir, "data"), { recursive: true });
       writeFileSync(join(dir, "data/millrace.json"), content);
@@ -132,14 +135,46 @@ describe("the data directory", () => {
     }
   });
 
-  it("a port that somebody has is exit code 1, and names the setting", async () => {
+  it("one that is named by way of a directory that is not there is the one that the name comes to", async () => {
+    const dir = tempDir("dots");
+    const broker = await spawnReady(testSettings(`${dir}/missing/../data`));
+    expect(broker.lines.find(({ kind }) => kind === "broker.ready")?.dataDir).toBe(join(dir, "data"));
+    expect(await broker.stop()).toBe(0);
+    expect(readdirSync(dir)).toEqual(["data"]);
+  });
+
+  it("where a directory or a file is, no socket can be, and it says that", async () => {
+    const dir = tempDir("socket");
+    writeFileSync(join(dir, "file"), "");
+    for (const [path, what] of [
+      [dir, "a directory"],
+      [join(dir, "file"), "a file"],
+    ] as const) {
+      // Also where a broker was before.
+      for (const dataDir of [join(dir, "new"), join(dir, "old")]) {
+        if (dataDir.endsWith("old")) expect(await (await spawnReady(testSettings(dataDir))).stop()).toBe(0);
+        const { code, lines } = await run(flags({ ...testSettings(dataDir), "socket.path": path }));
+        expect(code).toBe(1);
+        const msg = `socket.path ${path}: cannot listen: ${what} is there; choose another socket.path`;
+        expect(lines.at(-1)?.msg).toContain(msg);
+      }
+    }
+    expect(readdirSync(dir).sort()).toEqual(["file", "old"]);
+  });
+
+  it("a port that somebody has is exit code 1, names the setting, and leaves no new directory behind", async () => {
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
     const { port } = taken.address() as { port: number };
-    const { code, lines } = await run(flags({ ...testSettings(tempDir("port")), port }));
+    const dir = tempDir("port");
+    const { code, lines } = await run(flags({ ...testSettings(join(dir, "data")), port }));
+    const ops = { "ops.enabled": true, "ops.port": port };
+    const side = await run(flags({ ...testSettings(join(dir, "data")), ...ops }));
     taken.close();
-    expect(code).toBe(1);
+    expect([code, side.code]).toEqual([1, 1]);
     expect(lines.at(-1)?.msg).toContain(`host 127.0.0.1, port ${port}: cannot listen: somebody listens there already`);
+    expect(side.lines.at(-1)?.msg).toContain("choose another ops.port");
+    expect(readdirSync(dir)).toEqual([]);
   });
 });
 

@@ -1,5 +1,6 @@
 // From settings, by their names in the file, to what the broker and the server are told, in their own words.
 
+import { resolve as resolvePath } from "node:path";
 import type { BrokerOptions, TopicOptions } from "../../broker/options.js";
 import type { ServerOptions } from "../../server/options.js";
 import type { DescriptorPlan } from "../descriptors.js";
@@ -25,7 +26,8 @@ function topicOptions(resolved: Resolved, topic: TopicSettings): TopicOptions {
 export function brokerOptions(resolved: Resolved, descriptors: DescriptorPlan): BrokerOptions {
   const { settings } = resolved;
   return {
-    dataDir: settings["data.dir"],
+    // Once for all who use it: with `..` in it a directory that is missing could be made under one name and looked for under another.
+    dataDir: resolvePath(settings["data.dir"]),
     topics: resolved.topics.map((topic) => topicOptions(resolved, topic)),
     indexIntervalBytes: settings["index.interval.bytes"],
     retentionCheckMs: settings["retention.check.ms"],
