@@ -21,9 +21,9 @@ export class DiskWatch {
     return Math.max(0, this.space.available);
   }
 
-  /** What would have to become free before anything may be written; 0 when something may. */
+  /** What would have to become free until it is not full any more; 0 when it is not. */
   get missingBytes(): number {
-    return Math.max(0, -this.space.available);
+    return this.isFull ? Math.max(1, RESERVE_WINDOW_MIN - this.space.available) : 0;
   }
 
   /** Produces get LOG_FULL, or the next ones will. */
@@ -62,12 +62,10 @@ export class DiskWatch {
   private tellFull(): void {
     if (this.full) return;
     this.full = true;
-    const missing = this.missingBytes;
-    const much = missing > 0 ? `${missing} more bytes must become free` : "more must become free than is";
     this.log.error(
       { kind: "disk.reserve-reached", ...this.fields() },
       `produces get LOG_FULL: the disk of ${this.dataDir} is full up to disk.reserve.bytes (${this.reserveBytes}); ` +
-        `${much}, or disk.reserve.bytes set lower`,
+        `${this.missingBytes} more bytes must become free, or disk.reserve.bytes set lower`,
     );
   }
 

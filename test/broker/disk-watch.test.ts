@@ -40,7 +40,7 @@ describe("a disk that is smaller than its reserve", () => {
 
   it("is never said to have less than nothing", () => {
     const { watch } = watched(-5);
-    expect([watch.availableBytes, watch.missingBytes, watch.isFull]).toEqual([0, 5, true]);
+    expect([watch.availableBytes, watch.missingBytes, watch.isFull]).toEqual([0, 5 + MiB, true]);
   });
 });
 
@@ -54,6 +54,8 @@ describe("a disk that becomes full", () => {
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(/^disk\.reserve-reached .*disk\.reserve\.bytes/);
     expect(watch.isFull).toBe(true);
+    // Of what it had 500 bytes were not enough: it is not full any more when there is enough for a while.
+    expect(watch.missingBytes).toBe(MiB - 500);
   });
 
   it("has room again when nothing was refused since the last look and there is enough for a while", async () => {
@@ -68,6 +70,7 @@ describe("a disk that becomes full", () => {
     await watch.look();
     expect(lines).toHaveLength(2);
     expect(lines[1]).toMatch(/^disk\.reserve-left /);
+    expect(watch.missingBytes).toBe(0);
     expect(watch.isFull).toBe(false);
   });
 });
