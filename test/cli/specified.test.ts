@@ -163,7 +163,7 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   ["fetch-demo --dir ", /It is empty: expected a path/],
   ["fetch-demo --dir EMPTY --steps 5", /a whole number from 1 to 4/],
   ["fetch-demo --dir EMPTY --min-records 0", /a whole number from 1/],
-  ["fetch-demo --dir EMPTY --max-wait-ms 0", /a time from 1ms/],
+  ["fetch-demo --dir EMPTY --max-wait-ms 0", /a time from 50ms/],
   ["dump", /missing required argument 'file\|dir'/],
   ["dump PARTITION --head x", /a whole number from 0/],
   ["dump PARTITION --format zip", /Allowed choices are plain, crc32c/],

@@ -23,6 +23,8 @@ interface FetchDemoOptions {
 
 const MIN_RECORDS = 2;
 const MAX_WAIT_MS = 500;
+/** A quarter of it passes before a round's producer writes, and that must be seen before the rest is over. */
+const SHORTEST_WAIT_MS = 50;
 /** Rounds 3 and 4 write twice as many and one: more would not fit what is left of the demo's last segment, and an answer ends there. */
 const MIN_RECORDS_MAX = 64;
 
@@ -55,7 +57,9 @@ export function fetchDemoCommand(program: Command, io: Io): void {
       option("--fetch-offset <n>", "where rounds 2 and 3 read (default: the log's end)", integer(0, OFFSET_MAX)),
     )
     .addOption(option("--min-records <n>", "what is enough for an answer", integer(1, MIN_RECORDS_MAX), MIN_RECORDS))
-    .addOption(option("--max-wait-ms <ms>", "how long a fetch waits for it", duration(1, 3_600_000), MAX_WAIT_MS))
+    .addOption(
+      option("--max-wait-ms <ms>", "how long a fetch waits for it", duration(SHORTEST_WAIT_MS, 3_600_000), MAX_WAIT_MS),
+    )
     .addOption(option("--steps <n>", "play so many rounds", integer(1, ROUNDS), ROUNDS))
     .option("--json", "print a JSON value a line")
     .addHelpText("after", helpText(io, EXAMPLES))
