@@ -283,7 +283,9 @@ export class PartitionWriter<Log extends AppendTarget = AppendTarget> implements
     }
     if (log.logEndOffset > before) this.#published(log.logEndOffset - before);
     if (failed >= 0) {
-      this.#poison(new MillraceError("STORAGE_FAILURE", `a write failed with errno ${turn.errno(failed)}`));
+      this.#poison(
+        log.poisoned ?? new MillraceError("STORAGE_FAILURE", `a write failed with errno ${turn.errno(failed)}`),
+      );
     }
     box.notifyDrained();
   }
@@ -366,9 +368,9 @@ export class PartitionWriter<Log extends AppendTarget = AppendTarget> implements
 
   #refusalError(): MillraceError {
     if (!this.poisoned) return new MillraceError("CLOSED", "the partition's writer is closed");
-    return new MillraceError("STORAGE_FAILURE", "a write or a barrier failed; the log must be opened again", {
-      cause: this.log.poisoned,
-    });
+    const { poisoned } = this.log;
+    const what = poisoned?.message ?? "a write or a barrier failed";
+    return new MillraceError("STORAGE_FAILURE", `${what}; the log must be opened again`, { cause: poisoned });
   }
 
   #flushDue(): void {

@@ -7,7 +7,7 @@
 import { invariant } from "../model/invariant.js";
 import { AppendStatus, type NativeSegmentWriter } from "../native/binding.js";
 import type { AppendTurn } from "./append-turn.js";
-import { roomFailure } from "./damage.js";
+import { roomFailure, writeFailed } from "./damage.js";
 import { FillAhead, type FillWish } from "./fill-ahead.js";
 import type { Forcer } from "./forcer.js";
 import type { Keeper } from "./keeper.js";
@@ -107,9 +107,7 @@ export class Appender {
     if (status !== AppendStatus.OK) {
       invariant(status !== AppendStatus.NO_ROOM, "a batch is only added to a turn when there is room for it");
       if (status === AppendStatus.IO_ERROR) {
-        this.#state.poison(
-          Object.assign(new Error("a write failed"), { errno: turn.errno(row), path: this.#segment.path }),
-        );
+        this.#state.poison(writeFailed(this.#segment.path, turn.errno(row)));
       }
       return -1;
     }

@@ -1,5 +1,6 @@
 // A partition that refuses to open, and failures of storage as errors that the layers above can tell apart.
 
+import { getSystemErrorName } from "node:util";
 import { MillraceError } from "../model/errors.js";
 
 /** Where records that were acknowledged are not what they were. No start-up repairs that. */
@@ -19,6 +20,10 @@ export class PartitionDamagedError extends MillraceError {
     super("PARTITION_DAMAGED", `${place}: ${what}. No record was touched; read what \`millrace verify\` says`, options);
   }
 }
+
+/** A write that the addon says has failed. */
+export const writeFailed = (path: string, errno: number): Error =>
+  Object.assign(new Error(`${getSystemErrorName(-errno)}: a write to ${path} failed`), { errno, path });
 
 export const isMissing = (cause: unknown): boolean => (cause as { code?: unknown } | undefined)?.code === "ENOENT";
 

@@ -58,12 +58,14 @@ export class PartitionState {
    */
   poison(cause: unknown): MillraceError {
     if (this.#poisoned === undefined) {
+      // It names the call, its errno and the file.
+      const why = cause instanceof Error ? cause.message : String(cause);
       const isOurs = cause instanceof MillraceError && cause.code === "STORAGE_FAILURE";
-      this.#poisoned = isOurs ? cause : storageFailure(`${this.dir}: a write or a barrier failed`, cause);
+      this.#poisoned = isOurs ? cause : storageFailure(`${this.dir}: a write or a barrier failed: ${why}`, cause);
       this.tell({
         kind: "partition.poisoned",
         level: "error",
-        message: `${this.dir} takes no writes until it is recovered by a restart; reads go on up to offset ${this.durable.offset}`,
+        message: `${this.dir} takes no writes until it is recovered by a restart; reads go on up to offset ${this.durable.offset}; ${why}`,
         durableOffset: this.durable.offset,
         logEndOffset: this.logEndOffset,
         cause,

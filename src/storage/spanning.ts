@@ -7,6 +7,7 @@ import { MillraceError } from "../model/errors.js";
 import { invariant } from "../model/invariant.js";
 import { AppendStatus, type NativeSegmentWriter, native } from "../native/binding.js";
 import { AppendTurn } from "./append-turn.js";
+import { writeFailed } from "./damage.js";
 import type { NextSegment, NextSegments } from "./next-segments.js";
 import type { PartitionState } from "./partition-state.js";
 import { startNext } from "./segment-opening.js";
@@ -63,7 +64,7 @@ export async function writeSpanning(
     const status = turn.status(row);
     if (status === AppendStatus.OK) continue;
     invariant(status === AppendStatus.IO_ERROR, "what was measured and reserved can be written");
-    throw state.poison(Object.assign(new Error("a write failed"), { errno: turn.errno(row) }));
+    throw state.poison(writeFailed(state.dir, turn.errno(row)));
   }
   try {
     let base = state.logEndOffset;

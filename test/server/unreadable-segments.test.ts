@@ -1,14 +1,10 @@
 // Segments that a disk does not give back, played by a library in front of the C library: who asked for them is told, everybody
 // else on the same connection gets what they asked for, and the operator reads which segment it is.
 
-import { execFileSync } from "node:child_process";
-import { rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { type BrokerProcess, connectTo, spawnReady, testSettings } from "../support/broker.js";
-import { tempDir } from "../support/tmp.js";
+import { type BrokerProcess, connectTo } from "../support/broker.js";
+import { type FailingDisk, failingDisk } from "../support/failing-disk.js";
 import {
   fetch,
   multiFetch,
@@ -20,29 +16,10 @@ import {
 } from "../support/wire.js";
 
 const STORAGE_FAILURE = 6;
+const FORCED = 2;
 
-const source = fileURLToPath(new URL("../support/failing-reads.c", import.meta.url));
-
-interface Failing {
-  readonly broker: BrokerProcess;
-  /** From now on. */
-  readonly fail: () => void;
-  readonly recover: () => void;
-}
-
-/** A broker that cannot read the segments of orders-0 when it is told so. `cold`: nothing of them is in the page cache. */
-async function failing(fetchMode: string, cold: boolean): Promise<Failing> {
-  const dir = tempDir("failing-reads");
-  const library = join(dir, "failing-reads.so");
-  const on = join(dir, "on");
-  execFileSync("cc", ["-shared", "-fPIC", "-o", library, source, "-ldl"]);
-  const environment: Record<string, string> = { LD_PRELOAD: library, FAIL_PATH: "/orders-0/", FAIL_SWITCH: on };
-  if (cold) environment.FAIL_COLD = "1";
-  const settings = { ...testSettings(join(dir, "log")), topics: "orders:3", "fetch.mode": fetchMode };
-  const broker = await spawnReady(settings, { environment });
-  return { broker, fail: () => writeFileSync(on, ""), recover: () => rmSync(on) };
-}
-
+const failing = (fetchMode: string, cold: boolean): Promise<FailingDisk> =>
+  failingDisk({ "fetch.mode": fetchMode }, ...(cold ? ["FAIL_COLD"] : []));
 const record = (partition: number): Uint8Array => new Uint8Array(1000).fill(65 + partition);
 const told = ({ lines }: BrokerProcess) => lines.filter(({ kind }) => kind === "fetch.file-error");
 
@@ -61,7 +38,7 @@ describe.runIf(process.platform === "linux")("a segment that cannot be read when
       wire.send(
         fetch(0, { partition: 1, maxBytes: 2016 }),
         fetch(0, { partition: 0, correlation: 2 }),
-        produce([record(1)], { partition: 1, correlation: 3 }),
+        produce([record(1)], { partition: 1, ack: FORCED, correlation: 3 }),
         fetch(0, { partition: 1, maxBytes: 2016, correlation: 4 }),
         multiFetch([{ partition: 0, offset: 0 }], { correlation: 5 }),
         fetch(20, { partition: 1, correlation: 6 }),

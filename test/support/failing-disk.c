@@ -1,5 +1,6 @@
-// Loaded before the C library: while the file FAIL_SWITCH is there, reads of files whose path has FAIL_PATH in it fail with
-// EIO. With FAIL_COLD no page of them is said to be in the cache, so that a worker reads them in first.
+// Loaded before the C library: while the file FAIL_SWITCH is there, calls on files whose path has FAIL_PATH in it fail with EIO:
+// reads, or with FAIL_BARRIERS only fdatasync. With FAIL_COLD no page of them is said to be in the cache, so that a worker
+// reads them in first.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -10,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static int is_bad(int fd) {
+static int is_listed(int fd) {
   const char* part = getenv("FAIL_PATH");
   const char* on = getenv("FAIL_SWITCH");
   char link[64];
@@ -22,6 +23,8 @@ static int is_bad(int fd) {
   path[length] = '\0';
   return strstr(path, part) != NULL;
 }
+
+static int is_bad(int fd) { return getenv("FAIL_BARRIERS") == NULL && is_listed(fd); }
 
 static ssize_t fail(int error) {
   errno = error;
@@ -51,4 +54,8 @@ ssize_t sendfile(int to, int fd, off_t* at, size_t bytes) {
 ssize_t sendfile64(int to, int fd, off64_t* at, size_t bytes);
 ssize_t sendfile64(int to, int fd, off64_t* at, size_t bytes) {
   return is_bad(fd) ? fail(EIO) : REAL(sendfile64)(to, fd, at, bytes);
+}
+
+int fdatasync(int fd) {
+  return getenv("FAIL_BARRIERS") != NULL && is_listed(fd) ? (int)fail(EIO) : REAL(fdatasync)(fd);
 }

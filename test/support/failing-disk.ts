@@ -1,0 +1,30 @@
+// A broker whose disk fails for one partition, orders-0, when a test says so: see failing-disk.c.
+
+import { execFileSync } from "node:child_process";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type BrokerProcess, spawnReady, testSettings } from "./broker.js";
+import { tempDir } from "./tmp.js";
+
+const source = fileURLToPath(new URL("./failing-disk.c", import.meta.url));
+
+export interface FailingDisk {
+  readonly broker: BrokerProcess;
+  /** From now on. */
+  readonly fail: () => void;
+  readonly recover: () => void;
+}
+
+/** `what`: `FAIL_COLD`, `FAIL_BARRIERS` or nothing of these. */
+export async function failingDisk(settings: Record<string, unknown>, ...what: readonly string[]): Promise<FailingDisk> {
+  const dir = tempDir("failing-disk");
+  const library = join(dir, "failing-disk.so");
+  const on = join(dir, "on");
+  execFileSync("cc", ["-shared", "-fPIC", "-o", library, source, "-ldl"]);
+  const environment: Record<string, string> = { LD_PRELOAD: library, FAIL_PATH: "/orders-0/", FAIL_SWITCH: on };
+  for (const name of what) environment[name] = "1";
+  const all = { ...testSettings(join(dir, "log")), topics: "orders:3", ...settings };
+  const broker = await spawnReady(all, { environment });
+  return { broker, fail: () => writeFileSync(on, ""), recover: () => rmSync(on) };
+}
