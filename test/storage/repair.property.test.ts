@@ -29,7 +29,8 @@ async function written(options: TestOptions, random: Random): Promise<string> {
   const dir = tempDir();
   const opened = await open(dir, { segmentBytes: SEGMENT_BYTES, indexIntervalBytes: 500, ...options });
   const count = 60 + below(random, 60);
-  const forced = below(random, count);
+  // Mostly in the last segment, so that records lie below and above the checkpoint in one file.
+  const forced = random() < 0.7 ? count - 1 - below(random, 20) : below(random, count);
   for (let number = 0; number < count; number++) {
     await opened.append(payload(number + 3, 1 + below(random, 300)));
     if (number !== forced) continue;
@@ -61,7 +62,7 @@ async function damage(dir: string, format: RecordFormat, random: Random): Promis
   const path = logPath(dir, base);
   const size = sizeOf(path);
   const at = below(random, size);
-  switch (below(random, 9)) {
+  switch (below(random, 11)) {
     case 0:
       overwrite(
         path,
@@ -100,6 +101,20 @@ async function damage(dir: string, format: RecordFormat, random: Random): Promis
       const foreign = { durableOffset, segmentBase: base, position: below(random, 7000), logStartOffset: 0 };
       await CheckpointFile.fresh(dir).write({ ...foreign, bootId: "", epochs: [] });
       return `a checkpoint of another partition ${JSON.stringify(foreign)}`;
+    }
+    case 8: {
+      // A length below the checkpoint's place: what lies above it must not go with it.
+      const last = logPath(dir, all[all.length - 1]);
+      const starts = recordStarts(bytesOf(last), format);
+      if (starts.length > 0) overwrite(last, starts[below(random, Math.min(starts.length, 5))], new Uint8Array([0x40]));
+      return "a length in front of the last segment";
+    }
+    case 9: {
+      const last = logPath(dir, all[all.length - 1]);
+      overwrite(last, recordsEnd(bytesOf(last), format) + below(random, 12), new Uint8Array([255, 3, 7]));
+      const start = recordStarts(bytesOf(last), format).at(0);
+      if (start !== undefined && random() < 0.7) overwrite(last, start + headerBytes(format), new Uint8Array([99]));
+      return "bytes behind the records, and a payload";
     }
     default:
       if (size >= at + 1) overwrite(path, at, new Uint8Array([below(random, 256)]));

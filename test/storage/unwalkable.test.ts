@@ -20,17 +20,17 @@ describe.each(COMBINATIONS)("%s %s", (mode, format) => {
     const record = headerBytes(format) + 100;
     const bytes = Buffer.alloc(4);
     bytes.writeInt32BE(length);
-    overwrite(logPath(dir, 0), 10 * record, bytes);
+    overwrite(logPath(dir, 0), 13 * record, bytes);
     const opened = await open(dir, options);
-    expect(await opened.read(9)).toEqual(payload(9, 100));
-    for (const offset of [11, 20, 30]) expect((await opened.plan(offset)).outcome).toBe(ReadOutcome.STORAGE_FAILURE);
+    expect(await opened.read(12)).toEqual(payload(12, 100));
+    for (const offset of [33, 14, 20]) expect((await opened.plan(offset)).outcome).toBe(ReadOutcome.STORAGE_FAILURE);
     await until("the operator hears of it", () => told(opened).length > 0);
     // Another one would come as soon.
     await sleep(20);
     expect(told(opened)).toEqual([
-      expect.objectContaining({ level: "error", path: logPath(dir, 0), position: 10 * record, offset: 10 }),
+      expect.objectContaining({ level: "error", path: logPath(dir, 0), position: 13 * record, offset: 13 }),
     ]);
-    expect(told(opened)[0].message).toContain("so offset 11 cannot be found");
+    expect(told(opened)[0].message).toContain("so offset 33 cannot be found");
     // Behind the next entry of the index they are found again.
     expect(await opened.read(100)).toEqual(payload(100, 100));
     await opened.close();

@@ -312,6 +312,25 @@ describe("repair", () => {
     expect(sizeOf(logPath(killed, 0))).toBe(480);
   });
 
+  it("moves what follows a segment that it seals because of a record with a wrong sum, and opens", async () => {
+    const dir = tempDir();
+    const opened = await open(dir, { mode: "MAPPED", format: "crc32c", segmentBytes: 100_000 });
+    await opened.append(...payloads(0, 20, 40));
+    await opened.log.force();
+    opened.clock.ms += 5000;
+    await opened.log.upkeep();
+    await opened.log.settled();
+    const killed = crashCopy(dir);
+    await opened.close();
+    flipBit(logPath(killed, 0), 3 * 48 + 20);
+    overwrite(logPath(killed, 0), 20 * 48, new Uint8Array([0, 0, 0, 9, 1, 2, 3]));
+    await repair(killed);
+    expect([...bytesOf(join(killed, `${logName(0)}.960.torn`))]).toEqual([0, 0, 0, 9, 1, 2, 3]);
+    const again = await open(killed, { segmentBytes: 100_000 });
+    expect([again.log.logEndOffset, again.log.epoch]).toEqual([20, 1]);
+    await again.close();
+  });
+
   it("keeps holes in what it moves", async () => {
     const dir = tempDir();
     const from = join(dir, logName(0));
