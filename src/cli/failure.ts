@@ -42,7 +42,7 @@ export function messageText(first: string, rest: readonly string[]): string {
 }
 
 /** What to do about it. */
-function advice(error: MillraceError): string[] {
+export function advice(error: MillraceError): string[] {
   if (error instanceof LogTruncatedError) {
     return [`\`--partition ${error.partition} --from ${error.epochStart}\` reads what stands there now`];
   }
@@ -64,6 +64,10 @@ function advice(error: MillraceError): string[] {
     case "PARTITION_IN_USE":
       return ["stop that process first: a partition has one writer at a time"];
     case "STORAGE_FAILURE":
+      return [
+        "the broker's log says what failed, and /readyz on its side port which partitions do not serve;",
+        "`millrace verify DIR` on the broker's machine checks what is stored",
+      ];
     case "CORRUPT_RECORD":
       return ["`millrace verify DIR` on the broker's machine checks what is stored"];
     case "OFFSET_OUT_OF_RANGE":

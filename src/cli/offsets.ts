@@ -9,6 +9,7 @@ import { helpText } from "./help.js";
 import type { Io } from "./io.js";
 import {
   columnsOf,
+  dataDirFor,
   isOpen,
   type PartitionRow,
   ROW_HELP,
@@ -65,7 +66,7 @@ export function offsetsCommand(program: Command, io: Io): void {
     .addHelpText("after", helpText(io, EXAMPLES))
     .action((topic: string, options: OffsetsVerbOptions) =>
       onBroker(options, io, async (connection) => {
-        const dataDir = options.dataDir ?? (io.env.MILLRACE_DATA_DIR || undefined);
+        const dataDir = await dataDirFor(options, io);
         const rows = await rowsOf(await connection.metadata([topic]), options, dataDir);
         const found = options.at === undefined ? rows : await withTimes(connection, rows, options.at);
         const columns: readonly Column<Row>[] = columnsOf(options, dataDir);

@@ -26,9 +26,11 @@ stopped by ^C or SIGTERM.
 
 A first minute:
   $ millrace serve --topics orders:3 &
-  $ seq 1000 | millrace produce orders
+  $ seq 1000 | millrace produce orders --batch-bytes 1KiB
   $ millrace consume orders --until-end | wc -l
   $ millrace topics orders
+
+A batch goes to one partition as a whole. Without --batch-bytes those lines were one, and two partitions stayed empty.
 `;
 
 /** Runs one command line and resolves to its exit code. */
@@ -71,7 +73,7 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
     io.env,
   );
   try {
-    await program.parseAsync([...args], { from: "user" });
+    await program.parseAsync(wordsOf(args, program), { from: "user" });
   } catch (error) {
     code = codeOf(error, io);
   }
@@ -81,6 +83,18 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
     code = codeOf(error, io);
   }
   return code;
+}
+
+/** commander shows the list to whoever wants help with a verb that there is not; without the word `help` it says so. */
+function wordsOf(args: readonly string[], program: Command): string[] {
+  const [first, verb] = args;
+  const isUnknown =
+    first === "help" &&
+    verb !== undefined &&
+    verb !== "help" &&
+    !verb.startsWith("-") &&
+    !program.commands.some((command) => command.name() === verb);
+  return args.slice(isUnknown ? 1 : 0);
 }
 
 /** commander's complaint as the others are told. It does not say what an option takes that came without a value. */

@@ -4,7 +4,15 @@ import type { Command } from "commander";
 import { type BrokerOption, onBroker, withBroker } from "./connect.js";
 import { helpText } from "./help.js";
 import type { Io } from "./io.js";
-import { columnsOf, type PartitionRow, ROW_HELP, type RowOptions, rowsOf, withRowOptions } from "./partition-rows.js";
+import {
+  columnsOf,
+  dataDirFor,
+  type PartitionRow,
+  ROW_HELP,
+  type RowOptions,
+  rowsOf,
+  withRowOptions,
+} from "./partition-rows.js";
 import { type Column, jsonLines, tableText } from "./table.js";
 import { topicName } from "./values.js";
 
@@ -35,7 +43,7 @@ export function topicsCommand(program: Command, io: Io): void {
     .addHelpText("after", helpText(io, EXAMPLES))
     .action((topic: string | undefined, options: TopicsVerbOptions) =>
       onBroker(options, io, async (connection) => {
-        const dataDir = options.dataDir ?? (io.env.MILLRACE_DATA_DIR || undefined);
+        const dataDir = await dataDirFor(options, io);
         const topics = await connection.metadata(topic === undefined ? [] : [topic]);
         const rows = await rowsOf(topics, options, dataDir);
         const [partition, ...others] = columnsOf(options, dataDir);

@@ -65,6 +65,7 @@ interface Row {
   readonly endOffset: number;
   readonly linkedBytes: number;
   readonly copiedBytes: number;
+  readonly leftOutRecords: number;
 }
 
 const backup = async (dir: string, dataDir: string, broker: BrokerProcess, ...args: readonly string[]) =>
@@ -164,6 +165,25 @@ describe("a backup", () => {
     expect(cli.stderr).toMatch(/orders-0 was cut at offset 100.*\n {2}the position is kept in /);
     const anew = await run(["consume", "orders", "--until-end", "--from", "100", "--partition", "0", ...at(restored)]);
     expect(anew).toBe("new\n".repeat(80));
+  });
+
+  it("says how many records it leaves out, that were written and not forced", async () => {
+    const [dataDir, copies] = [tempDir("data"), tempDir("backup")];
+    const one = { topics: "orders:1", "flush.every.ms": "none", "flush.every.records": "none" };
+    const broker = await spawnReady(settings(dataDir, one));
+    const produce = async (ack: string, lines: number): Promise<void> => {
+      const cli = new CliProcess(["produce", "orders", "--ack", ack, ...at(broker)]);
+      cli.child.stdin?.end("kept or not\n".repeat(lines));
+      expect((await cli.exited).code).toBe(0);
+    };
+    await produce("forced", 100);
+    const [all] = await backup(join(copies, "all"), dataDir, broker);
+    expect(all).toMatchObject({ endOffset: 100, leftOutRecords: 0 });
+    await produce("written", 40);
+    const cli = new CliProcess(["backup", join(copies, "some"), "--data-dir", dataDir, ...at(broker)]);
+    expect((await cli.exited).code).toBe(0);
+    expect(cli.stdout.toString()).toMatch(/ LEFT OUT\n.* 40\n$/);
+    expect(cli.stderr).toBe("millrace: not in the backup: 40 records that the broker had written and not forced yet\n");
   });
 
   it("has no hole when retention removes segments while it is made", async () => {

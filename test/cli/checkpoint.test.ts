@@ -200,9 +200,33 @@ describe("topics and offsets", () => {
     expect(empty ?? 0).toBeLessThan(full ?? 0);
     expect(await sizes([], { MILLRACE_DATA_DIR: dataDir })).toEqual([full, empty]);
     expect(await sizes([])).toEqual([undefined, undefined]);
-    expect(await sizes(["--data-dir", tempDir("other")])).toEqual([null, null]);
+    expect(await sizes([], { MILLRACE_DATA_DIR: tempDir("other") })).toEqual([null, null]);
     const table = (await millrace(["offsets", "orders", "--data-dir", dataDir, ...at])).stdout.split("\n");
     expect(table[0]).toMatch(/ RECORDS +SIZE$/);
     expect(table[1]).toMatch(new RegExp(` ${full}$`));
+  });
+
+  it("say that what was named is not there, and say it of a variable beside the rest", async () => {
+    const broker = await filled([3]);
+    const nowhere = join(tempDir("named"), "nowhere");
+    const file = newFile();
+    writeFileSync(file, "");
+    const verbs = [["topics"], ["offsets", "orders"]].map((verb) => [...verb, "--broker", broker.address]);
+    for (const verb of verbs) {
+      for (const [option, path, says] of [
+        ["--data-dir", nowhere, `there is no directory ${nowhere}: `],
+        ["--data-dir", file, `there is no directory ${file}: `],
+        ["--data-dir", tempDir("other"), " has none of these partitions: "],
+        ["--checkpoint", nowhere, `there is no file ${nowhere}: `],
+        ["--checkpoint", tempDir("other"), "there is no file "],
+      ] as const) {
+        const { code, stdout, stderr } = await millrace([...verb, option, path]);
+        expect({ option, code, stdout }).toEqual({ option, code: 1, stdout: "" });
+        expect(stderr).toContain(says);
+      }
+      const { code, stdout, stderr } = await millrace(verb, { env: { MILLRACE_DATA_DIR: nowhere } });
+      expect([code, stderr]).toEqual([0, expect.stringContaining("as MILLRACE_DATA_DIR says: no SIZE is shown\n")]);
+      expect(stdout).toMatch(/ RECORDS\n/);
+    }
   });
 });

@@ -3,14 +3,18 @@
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { cliProgram, millrace } from "../support/cli.js";
 import { FakeBroker } from "../support/fake-broker.js";
 import { hasTerminals, Terminal } from "../support/terminal.js";
 import { tempDir } from "../support/tmp.js";
 
-const has = (shell: string): boolean => spawnSync(shell, ["--version"], { stdio: "ignore" }).status === 0;
-const [hasBash, hasZsh, hasFish] = [has("bash"), has("zsh"), has("fish")];
+/** Ends a test as skipped where a shell, or a terminal for it, is not to be had. */
+function needShell(shell: string, context: TestContext, { terminal = false } = {}): void {
+  const { status } = spawnSync(shell, ["--version"], { stdio: "ignore" });
+  context.skip(status !== 0, `there is no ${shell}; the package ${shell} has it`);
+  context.skip(terminal && !hasTerminals, "there is no python3, which makes a terminal");
+}
 
 const script = async (shell: string): Promise<string> => {
   const { code, stdout } = await millrace(["completion", shell]);
@@ -46,6 +50,11 @@ const CASES: readonly (readonly [string, RegExp])[] = [
   ["millrace completion f", /completion fish /],
   ["millrace help bac", /help backup /],
   ["millrace bench --topic or", /--topic orders /],
+  ["millrace serve --segment-mode FI", /--segment-mode FILE_CHANNEL /],
+  ["millrace serve --ops-enabled f", /--ops-enabled false /],
+  ["millrace consume orders --from la", /--from latest /],
+  // And not the verb that the scripts ask for topics.
+  ["millrace help comp", /help completion /],
 ];
 
 describe("completion", () => {
@@ -65,13 +74,15 @@ describe("completion", () => {
     expect(performance.now() - startedAt).toBeLessThan(2000);
   });
 
-  it.skipIf(!hasBash)("is a script that bash reads without complaint", async () => {
+  it("is a script that bash reads without complaint", async (context) => {
+    needShell("bash", context);
     const { dir, environment } = await home("bash");
     const read = await run("bash", ["--norc", "-euc", "source ./script; complete -p millrace"], dir, environment);
     expect(read).toEqual({ code: 0, stdout: "complete -F _millrace millrace\n", stderr: "" });
   });
 
-  it.skipIf(!hasBash || !hasTerminals)("completes in bash, at its prompt", async () => {
+  it("completes in bash, at its prompt", async (context) => {
+    needShell("bash", context, { terminal: true });
     const { dir, environment } = await home("bash");
     const inputrc = ["show-all-if-ambiguous on", "bell-style none", "enable-bracketed-paste off"];
     writeFileSync(join(dir, ".inputrc"), inputrc.map((line) => `set ${line}\n`).join(""));
@@ -87,14 +98,16 @@ describe("completion", () => {
     expect(terminal.shown.slice(from)).not.toContain("orders");
   });
 
-  it.skipIf(!hasZsh || !hasTerminals)("completes in zsh, at its prompt", async () => {
+  it("completes in zsh, at its prompt", async (context) => {
+    needShell("zsh", context, { terminal: true });
     const { dir, environment } = await home("zsh");
     const terminal = new Terminal(["zsh", "-f", "-i"], { columns: 160, environment });
     await begin(terminal, `cd ${dir}; unsetopt prompt_sp; autoload -Uz compinit; compinit -u -D; source ./script`);
     for (const [typed, completed] of CASES) await complete(terminal, typed, completed);
   });
 
-  it.skipIf(!hasFish)("completes in fish, as it says itself", async () => {
+  it("completes in fish, as it says itself", async (context) => {
+    needShell("fish", context);
     const { dir, environment } = await home("fish");
     for (const [typed, completed] of CASES) {
       const asked = `source ./script; complete -C ${JSON.stringify(typed)}`;

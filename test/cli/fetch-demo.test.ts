@@ -1,12 +1,13 @@
 // `millrace fetch-demo`: the four rounds as they are promised, and every way in which it refuses to claim them.
 
+import { EventEmitter } from "node:events";
 import { writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type PlayedLog, playRounds, type Round } from "../../src/cli/fetch-demo/rounds.js";
 import { type Log, type LogRead, openLog } from "../../src/log/embedded.js";
-import { jsonRows, millrace } from "../support/cli.js";
+import { CliProcess, jsonRows, millrace } from "../support/cli.js";
 import { tempDir } from "../support/tmp.js";
 
 const AS_DOCUMENTED = ["--fetch-offset", "7", "--min-records", "2", "--max-wait-ms", "500", "--steps", "4"];
@@ -108,6 +109,25 @@ describe("fetch-demo", () => {
       expect(again.start.logEndOffset).toBe(end);
       expect(again.rounds[3]).toMatchObject({ parked: true, records: 2, firstOffset: end + 3, logEndOffset: end + 5 });
     }
+  });
+
+  it("ends with 130 under ^C, in order: what it saw is told, and the directory is free again", async () => {
+    const dir = tempDir();
+    const cli = new CliProcess(["fetch-demo", "--dir", dir, "--max-wait-ms", "1h"]);
+    await vi.waitUntil(() => cli.stdout.toString().includes("round 1: "), { timeout: 10_000 });
+    cli.child.kill("SIGINT");
+    expect(await cli.exited).toEqual({ code: 130, signal: null });
+    expect(cli.stdout.toString()).toMatch(/^log end 7.*\nround 1: .*\n$/);
+    expect((await demo(dir, "--steps", "1")).code).toBe(0);
+    // In this process, where a wait that went on would be seen: the log is closed when it returns.
+    const signals = new EventEmitter();
+    const running = millrace(["fetch-demo", "--dir", dir, "--max-wait-ms", "1h"], { signals });
+    await vi.waitUntil(() => signals.listenerCount("signal") > 0);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    signals.emit("signal", "SIGTERM");
+    expect((await running).code).toBe(143);
+    expect(signals.listenerCount("signal")).toBe(0);
+    await (await openLog(dir, { diskReserveBytes: 0 })).close();
   });
 
   it("fails when the data of round two was already there, with what it saw before", async () => {

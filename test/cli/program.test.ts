@@ -2,12 +2,13 @@
 
 import { createServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { ErrorCodes } from "../../src/model/error-codes.js";
 import { offset, partitionId } from "../../src/model/ids.js";
 import { RequestKind } from "../../src/protocol/api-keys.js";
 import { encodeMetadataResponse } from "../../src/protocol/metadata.js";
 import { ascii } from "../support/bytes.js";
 import { jsonRows, millrace } from "../support/cli.js";
-import { FakeBroker } from "../support/fake-broker.js";
+import { errorAnswer, FakeBroker } from "../support/fake-broker.js";
 
 const VERBS = ["produce", "consume", "topics", "health"];
 
@@ -78,6 +79,25 @@ describe("the command line", () => {
       const { code, stderr } = await millrace([...args, "--broker", `127.0.0.1:${port}`]);
       expect(code).toBe(1);
       expect(stderr).toMatch(/connection refused[\s\S]*npm start/);
+    }
+  });
+
+  it("says where to look when the broker's storage has failed", async () => {
+    const broker = await FakeBroker.start({
+      intercept: ({ kind, correlationId, socket }) => {
+        if (kind === RequestKind.METADATA_V2 || kind === RequestKind.HELLO_V1) return false;
+        socket.write(errorAnswer(correlationId, ErrorCodes.STORAGE_FAILURE));
+        return true;
+      },
+    });
+    broker.log("orders", 0).push(ascii("a"));
+    for (const args of [
+      ["produce", "orders"],
+      ["consume", "orders", "--until-end"],
+    ]) {
+      const { code, stderr } = await millrace([...args, "--broker", broker.address], { stdin: ["a\n"] });
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/STORAGE_FAILURE[\s\S]*broker's log[\s\S]*\/readyz[\s\S]*`millrace verify DIR`/);
     }
   });
 

@@ -4,13 +4,15 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { fileCheckpoints } from "../../src/client/checkpoint/file.js";
+import { offset } from "../../src/model/ids.js";
 import { ascii } from "../support/bytes.js";
 import { millrace, type VerbOptions } from "../support/cli.js";
 import { FakeBroker } from "../support/fake-broker.js";
 import { tempDir } from "../support/tmp.js";
 
 interface Example {
-  /** BROKER, FILE, EMPTY and PARTITION stand for one. */
+  /** FILE, KEPT, DATA, EMPTY and PARTITION stand for one. */
   readonly args: string;
   readonly stdin?: string;
   readonly code?: number;
@@ -54,13 +56,13 @@ const SPECIFIED: Readonly<Record<string, Example>> = {
   topics: { args: "topics", prints: /START +HIGH WATERMARK +DURABLE +END/ },
   "topics TOPIC": { args: "topics fixed", prints: /^TOPIC[^\n]*\nfixed +0 [^\n]*\nfixed +1 [^\n]*\n$/ },
   "topics --json": { args: "topics fixed --json", prints: /^\{.*"highWatermark":2.*\}\n\{.*\}\n$/ },
-  "topics size": { args: "topics fixed --data-dir EMPTY", prints: / SIZE\n/ },
-  "topics --checkpoint": { args: "topics fixed --checkpoint FILE", prints: / LAG\n/ },
+  "topics size": { args: "topics fixed --data-dir DATA", prints: / SIZE\n/ },
+  "topics --checkpoint": { args: "topics fixed --checkpoint KEPT", prints: / LAG\n/ },
   offsets: { args: "offsets fixed", prints: /^PARTITION +START +HIGH WATERMARK +DURABLE +END/ },
   "offsets --at": { args: "offsets fixed --at 2020-01-01T00:00:00Z", prints: / FROM +TIME\n/ },
   "offsets --json": { args: "offsets fixed --json", prints: /^\{.*\}\n\{.*\}\n$/ },
-  "offsets --checkpoint": { args: "offsets fixed --checkpoint FILE", prints: / LAG\n/ },
-  "offsets size": { args: "offsets fixed --data-dir EMPTY", prints: / SIZE\n/ },
+  "offsets --checkpoint": { args: "offsets fixed --checkpoint KEPT", prints: / LAG\n/ },
+  "offsets size": { args: "offsets fixed --data-dir DATA", prints: / SIZE\n/ },
   "fetch-demo": {
     args: "fetch-demo --dir EMPTY --fetch-offset 7 --min-records 2 --max-wait-ms 100 --steps 4",
     prints:
@@ -82,7 +84,7 @@ const SPECIFIED: Readonly<Record<string, Example>> = {
 
 let partition = "";
 
-const LOCAL = new Set(["fetch-demo", "dump", "verify", "completion"]);
+const LOCAL = new Set(["help", "fetch-demo", "dump", "verify", "completion"]);
 
 async function run(
   { args, stdin = "" }: Pick<Example, "args" | "stdin">,
@@ -93,8 +95,19 @@ async function run(
   const dir = tempDir("specified");
   const empty = join(dir, "empty");
   mkdirSync(empty);
-  const places: Readonly<Record<string, string>> = { FILE: join(dir, "file"), EMPTY: empty, PARTITION: partition };
-  const words = args.split(" ").map((word) => word.replace(/^(FILE|EMPTY|PARTITION)/, (name) => places[name] ?? name));
+  mkdirSync(join(dir, "fixed-0"));
+  const kept = join(dir, "kept");
+  await fileCheckpoints(kept).save([{ topic: "fixed", partition: 0, offset: offset(1), epoch: 0 }]);
+  const places: Readonly<Record<string, string>> = {
+    FILE: join(dir, "file"),
+    KEPT: kept,
+    DATA: dir,
+    EMPTY: empty,
+    PARTITION: partition,
+  };
+  const words = args
+    .split(" ")
+    .map((word) => word.replace(/^(FILE|KEPT|DATA|EMPTY|PARTITION)/, (name) => places[name] ?? name));
   const [verb = "", ...rest] = words;
   return millrace([verb, ...at, ...rest], { stdin: stdin === "" ? [] : [stdin], ...options });
 }
@@ -142,6 +155,7 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   ["produce orders --linger-ms soon", /a time from 0ms to 1h/],
   ["produce orders --rate fast", /records a second: 100 or 100\/s/],
   ["produce orders --partition 0 --key-separator :", /exclude each other/],
+  ["produce orders --ack none --print-offsets", /--print-offsets needs an --ack/],
   ["produce orders --nothing", /unknown option '--nothing'/],
   ["consume", /missing required argument 'topic'/],
   ["consume fixed --from", /argument missing: earliest, latest, an offset or a time/],
@@ -180,6 +194,8 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   ["bench --connections 0", /a whole number from 1 to 1000/],
   ["completion", /missing required argument 'shell'/],
   ["completion tcsh", /Allowed choices are bash, zsh, fish/],
+  ["help prodcue", /unknown command 'prodcue'\n.*Did you mean produce\?/],
+  ["help nix", /unknown command 'nix'/],
   ["prodcue orders", /unknown command 'prodcue'\n.*Did you mean produce\?/],
 ];
 

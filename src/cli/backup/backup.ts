@@ -6,6 +6,7 @@ import type { Command } from "commander";
 import type { Connection } from "../../client/connection.js";
 import { MillraceError } from "../../model/errors.js";
 import { BACKUP_TRIES } from "../../model/limits.js";
+import { counted } from "../../model/plural.js";
 import { ApiKey } from "../../protocol/api-keys.js";
 import type { PartitionMetadata } from "../../protocol/metadata.js";
 import { type BrokerOption, onBroker, withBroker } from "../connect.js";
@@ -40,12 +41,14 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: "SEGMENTS", value: ({ segments }) => segments },
   { title: "LINKED BYTES", value: ({ linkedBytes }) => linkedBytes },
   { title: "COPIED BYTES", value: ({ copiedBytes }) => copiedBytes },
+  { title: "LEFT OUT", value: ({ leftOutRecords }) => leftOutRecords },
 ];
 
 const EXAMPLES = `
 DIR must be empty or not there yet; what is copied is the data directory of the broker on this machine, by --data-dir, MILLRACE_DATA_DIR,
 data.dir in ./millrace.toml, or ./millrace-data. The broker may go on writing: each partition is taken up to what was durable when it
-was its turn, which the broker is asked for. When no broker runs, everything is taken.
+was its turn, which the broker is asked for. LEFT OUT is how many records it had written behind that and not forced yet: they may have
+been acknowledged as written, and are not in the backup. When no broker runs, everything is taken.
 
 Sealed segments never change and are linked where DIR is on the same file system: that costs no room until retention removes the
 original, and a disk that spoils the one spoils the other. --copy copies them, as is done for another file system. Everything is forced
@@ -150,6 +153,11 @@ async function copyAll(dir: string, source: Source, options: BackupVerbOptions, 
     unheard();
   }
   progress.done(rows.length, bytes, "forced and complete:");
+  const leftOut = rows.reduce((sum, { leftOutRecords }) => sum + leftOutRecords, 0);
+  if (leftOut > 0) {
+    const text = `not in the backup: ${counted(leftOut, "record")} that the broker had written and not forced yet`;
+    io.stderr.write(`millrace: ${text}\n`);
+  }
   await io.stdout.write(Buffer.from(options.json ? jsonLines(rows) : tableText(COLUMNS, rows)));
 }
 
@@ -193,7 +201,14 @@ async function copyOne(path: string, { served, target, links, onBytes }: Work): 
   }
 }
 
-const NOTHING: Copied = { startOffset: 0, endOffset: 0, segments: 0, linkedBytes: 0, copiedBytes: 0 };
+const NOTHING: Copied = {
+  startOffset: 0,
+  endOffset: 0,
+  segments: 0,
+  linkedBytes: 0,
+  copiedBytes: 0,
+  leftOutRecords: 0,
+};
 
 /** What the broker has open, and how to ask it for each. */
 async function servedPartitions({ dataDir, dirs, connection }: Source): Promise<Work["served"]> {

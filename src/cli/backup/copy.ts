@@ -18,6 +18,8 @@ export interface Copied {
   readonly segments: number;
   readonly linkedBytes: number;
   readonly copiedBytes: number;
+  /** Written behind the end and not forced yet when it was the partition's turn. */
+  readonly leftOutRecords: number;
 }
 
 export interface CopyOptions {
@@ -72,6 +74,7 @@ export async function copyPartition(plan: PartitionPlan, target: string, options
     segments: segments.length - segments.indexOf(first),
     linkedBytes: bytes.linked,
     copiedBytes: bytes.copied,
+    leftOutRecords: plan.leftOutRecords,
   };
 }
 

@@ -32,6 +32,8 @@ export interface PartitionPlan {
   readonly segments: readonly TakenSegment[];
   readonly endOffset: number;
   readonly epochs: readonly EpochEntry[];
+  /** What the broker had written behind the end and not forced yet: it is not taken. */
+  readonly leftOutRecords: number;
 }
 
 /** Files went away while they were looked at: retention. Another look sees how it is now. */
@@ -53,6 +55,7 @@ export async function planServed(dir: string, ask: () => Promise<PartitionMetada
   // And listed after that: whatever was durable lies in files that were there by then.
   const { segments: found } = await findFiles(dir);
   const end = said.durableOffset;
+  const leftOutRecords = Math.max(0, said.logEndOffset - end);
   const kept = found.filter(({ baseOffset }) => baseOffset >= said.logStartOffset && baseOffset <= end);
   if (kept.length === 0) throw new Moved();
   const segments: Omit<TakenSegment, "isFinal">[] = [];
@@ -63,7 +66,7 @@ export async function planServed(dir: string, ask: () => Promise<PartitionMetada
     currentEpoch(epochs) === said.epoch
       ? epochs
       : [...epochs.filter(({ start }) => start < end), { epoch: said.epoch, start: end }];
-  return { dir, format, segments: withFinal(segments), endOffset: end, epochs: known };
+  return { dir, format, segments: withFinal(segments), endOffset: end, epochs: known, leftOutRecords };
 }
 
 /** Of a partition that nobody has open; the caller holds its lock. Undefined: it was never written. */
@@ -85,7 +88,7 @@ export async function planUnserved(dir: string): Promise<PartitionPlan | undefin
     isWhole: typeof index !== "string" && index.records === endOffset - baseOffset && end === bytes,
   }));
   const endOffset = segments.at(-1)?.endOffset ?? 0;
-  return { dir, format, segments: withFinal(segments), endOffset, epochs: checkpoint?.epochs ?? [] };
+  return { dir, format, segments: withFinal(segments), endOffset, epochs: checkpoint?.epochs ?? [], leftOutRecords: 0 };
 }
 
 /** The setting's default: the index that a scan makes is thrown away. */

@@ -1,7 +1,8 @@
 // What can stand on a command line, as commander knows it: for the scripts that complete it. It knows no shell.
 
 import type { Argument, Command, Option } from "commander";
-import { flagOf, rowOf, settingKeys } from "../../ops/settings/table.js";
+import { factsOf } from "../../ops/settings/kinds.js";
+import { flagOf, rowOf, type SettingKey, settingKeys } from "../../ops/settings/table.js";
 
 /** What a value is, as far as a shell can help with it. */
 export type Values = "file" | "directory" | "topic" | "unknown" | readonly string[];
@@ -49,16 +50,26 @@ const OPTION_VALUES: Readonly<Record<string, Values>> = {
   dir: "directory",
   checkpoint: "file",
   topic: "topic",
+  // Or an offset, or a time.
+  from: ["earliest", "latest"],
 };
 
 const ARGUMENT_VALUES: Readonly<Record<string, Values>> = { topic: "topic", dir: "directory", "file|dir": "file" };
 
 function argumentValues(command: Command, program: Command): Values | undefined {
-  if (command.name() === "help") return program.commands.map((each) => each.name());
+  if (command.name() === "help") {
+    const verbs = program.createHelp().visibleCommands(program);
+    return verbs.map((each) => each.name()).filter((name) => name !== "help");
+  }
   const [argument]: (Argument | undefined)[] = [...command.registeredArguments];
   if (argument === undefined || command.name() === "serve") return undefined;
   return argument.argChoices ?? ARGUMENT_VALUES[argument.name()] ?? "unknown";
 }
+
+const SETTING_VALUES: Readonly<Partial<Record<SettingKey, Values>>> = {
+  "data.dir": "directory",
+  "socket.path": "file",
+};
 
 /** The broker reads its own. */
 const SERVE: readonly OptionWords[] = [
@@ -74,6 +85,6 @@ const SERVE: readonly OptionWords[] = [
     long: flagOf(key),
     short: undefined,
     description: rowOf(key).help,
-    values: key === "data.dir" ? ("directory" as const) : ("unknown" as const),
+    values: SETTING_VALUES[key] ?? factsOf(rowOf(key).kind).choices ?? ("unknown" as const),
   })),
 ];

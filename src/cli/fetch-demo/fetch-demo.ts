@@ -9,6 +9,7 @@ import { duration, integer } from "../../ops/settings/kinds.js";
 import { Failed } from "../failure.js";
 import { helpText } from "../help.js";
 import type { Io } from "../io.js";
+import { StoppedBySignal, type StopSignal, Waiting } from "../stop.js";
 import { option, path } from "../values.js";
 import { playRounds, ROUNDS, roundText } from "./rounds.js";
 
@@ -67,7 +68,16 @@ export function fetchDemoCommand(program: Command, io: Io): void {
 }
 
 async function fetchDemo(options: FetchDemoOptions, io: Io): Promise<void> {
-  const log = await openDemoLog(options.dir);
+  const waiting = new Waiting();
+  let signal: StopSignal | undefined;
+  const unheard = io.onStopSignal((which) => {
+    signal ??= which;
+    waiting.interrupt();
+  });
+  const log = await openDemoLog(options.dir).catch((error: unknown) => {
+    unheard();
+    throw error;
+  });
   const print = (text: string) => io.stdout.write(Buffer.from(text));
   try {
     const start = { logEndOffset: log.logEndOffset, segments: log.segments().map(({ baseOffset }) => baseOffset) };
@@ -75,11 +85,17 @@ async function fetchDemo(options: FetchDemoOptions, io: Io): Promise<void> {
     await print(`${options.json ? JSON.stringify({ start }) : startText}\n`);
     const { fetchOffset = start.logEndOffset, minRecords, maxWaitMs } = options;
     const playing = playRounds(log, options.steps, { fetchOffset, minRecords, maxWaitMs });
-    for await (const round of playing) {
+    for (;;) {
+      // A round that is stopped while it waits is not claimed; closing the log ends its wait.
+      const next = await waiting.for(playing.next());
+      if (signal !== undefined) throw new StoppedBySignal(signal);
+      if (next === undefined || next.done) break;
+      const round = next.value;
       const text = options.json ? JSON.stringify(round) : `round ${round.round}: ${round.what}: ${roundText(round)}`;
       await print(`${text}\n`);
     }
   } finally {
+    unheard();
     await log.close();
   }
 }

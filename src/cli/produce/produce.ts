@@ -20,7 +20,8 @@ const BATCH_BYTES = 256 * KIB;
 const LINGER_MS = 5;
 
 const EXAMPLES = `
-Each line of stdin is a record. Without --partition and --key-separator batches go round robin.
+Each line of stdin is a record. Without --partition and --key-separator batches go round robin, each as a whole to one partition: a short
+input is one batch, so that all of it is in one partition.
 What a partition gets keeps its order and has no holes: one request of it is on its way at a time, with all that waits up to
 2 MiB. A batch that is refused for now (LOG_FULL, OVERLOADED) is sent again for a while, --retry-for; then nothing more is sent.
 
@@ -79,9 +80,11 @@ export function produceCommand(program: Command, io: Io): void {
 }
 
 async function produce(connection: Connection, topic: string, options: ProduceVerbOptions, io: Io): Promise<void> {
-  const { partition, keySeparator, framing } = options;
+  const { partition, keySeparator, framing, ack, printOffsets } = options;
   if (partition !== undefined && keySeparator !== undefined)
     throw new Usage("--partition and --key-separator exclude each other");
+  if (ack === "none" && printOffsets)
+    throw new Usage("--print-offsets needs an --ack: with none nobody learns offsets");
   if (keySeparator === "") throw new Usage("--key-separator is empty");
   const [metadata] = await connection.metadata([topic]);
   const partitions = metadata.partitions.length;

@@ -3,7 +3,7 @@
 import { AckPolicy } from "../../model/ack-policy.js";
 import { MillraceError } from "../../model/errors.js";
 import { counted } from "../../model/plural.js";
-import { Failed } from "../failure.js";
+import { advice, Failed } from "../failure.js";
 import { StoppedBySignal } from "../stop.js";
 import type { Lane, Missing } from "./lane.js";
 import type { LineProducer } from "./line-producer.js";
@@ -24,7 +24,7 @@ export function interrupted(
   // It was ending already when that came.
   const besides = failure === undefined || failure === error ? [] : [failure.message];
   const known = ack === AckPolicy.NONE ? unanswered(producer, unit) : account(producer, topic, unit);
-  const lines = [...besides, ...known];
+  const lines = [...besides, ...known, ...(error instanceof MillraceError ? advice(error) : [])];
   if (error instanceof StoppedBySignal) return new StoppedBySignal(error.signal, lines);
   const message = error instanceof MillraceError || error instanceof Failed ? error.message : stackOf(error);
   return new Failed(message, lines);

@@ -11,6 +11,8 @@ interface Facts<T> {
   readonly takes: string;
   /** The value as somebody would write it. */
   readonly show: (value: T) => string;
+  /** All there is to write, when those are a few words. */
+  readonly choices?: readonly string[];
 }
 
 export type Kind<T> = v.GenericSchema<Written, T>;
@@ -107,12 +109,13 @@ export const choice = <const T extends string>(...values: readonly T[]): Kind<T>
   kind((written) => values.find((value) => value === written), {
     takes: values.length === 2 ? values.join(" or ") : `one of ${values.join(", ")}`,
     show: (value) => value,
+    choices: values,
   });
 
 export const yesNo: Kind<boolean> = kind(
   (written) =>
     written === true || written === "true" ? true : written === false || written === "false" ? false : undefined,
-  { takes: "true or false", show: String },
+  { takes: "true or false", show: String, choices: ["true", "false"] },
 );
 
 /** A comma-separated list. */
