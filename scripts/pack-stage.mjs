@@ -4,7 +4,7 @@
 // binding.gyp.
 
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { dirname, join, normalize, relative } from "node:path";
 import { root } from "./lib/run.mjs";
 import { filesBelow } from "./lib/stale.mjs";
 import { stageNativeSources } from "./pack-sources.mjs";
@@ -19,6 +19,8 @@ export async function stage(dir, prebuilds) {
   writeFileSync(join(dir, "package.json"), `${JSON.stringify(packageManifest(), undefined, 2)}\n`);
   for (const name of texts) cpSync(join(root, name), join(dir, name));
   for (const file of filesBelow(join(root, "docs"), [".md", ".png"])) copyInto(dir, file);
+  for (const file of filesBelow(join(root, "examples"), [".md", ".mjs"])) copyInto(dir, file);
+  for (const file of filesBelow(join(root, "test/vectors"), [""])) copyInto(dir, file);
   for (const file of filesBelow(join(root, "packaging"), [""], ["build.mjs"])) {
     if (!file.endsWith(".mjs")) copyInto(dir, file);
   }
@@ -26,7 +28,20 @@ export async function stage(dir, prebuilds) {
   cpSync(prebuilds, join(dir, "prebuilds"), { recursive: true });
   stageNativeSources(join(dir, "native"));
   await bundleBuilder(join(dir, "build.mjs"));
+  for (const file of filesBelow(dir, [".md"])) writeFileSync(file, withoutDeadLinks(file));
   writeFileSync(join(dir, "THIRD-PARTY-NOTICES.md"), notices());
+}
+
+/** A text whose links lead to what is in the package: of those to sources and tests their words stay. */
+function withoutDeadLinks(file) {
+  return readFileSync(file, "utf8").replaceAll(
+    /(!?)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)/g,
+    (link, image, words, to) => {
+      if (/^[a-z]+:/.test(to) || existsSync(normalize(join(dirname(file), to)))) return link;
+      if (image !== "") throw new Error(`${file} shows ${to}, which is not in the package`);
+      return words;
+    },
+  );
 }
 
 /** The fields that concern whoever installs it. */
@@ -49,12 +64,17 @@ function stageDist(dir) {
   for (const file of filesBelow(join(root, "dist"), [""])) {
     if (file.endsWith(".map") || (file.endsWith(".d.ts") && !types.has(file))) continue;
     copyInto(dir, file);
-    if (!file.endsWith(".js")) continue;
     const to = join(dir, relative(root, file));
-    writeFileSync(to, readFileSync(to, "utf8").replace(/^\/\/# sourceMappingURL=.*\n?/m, ""));
+    const text = readFileSync(to, "utf8");
+    if (file.endsWith(".d.ts")) writeFileSync(to, forOlderTypeScript(text));
+    if (file.endsWith(".js")) writeFileSync(to, text.replace(/^\/\/# sourceMappingURL=.*\n?/m, ""));
   }
   for (const program of Object.values(packageManifest().bin)) chmodSync(join(dir, program), 0o755);
 }
+
+/** Before 5.7 typed arrays take no argument; tsc writes one for each whose type it has inferred. */
+const forOlderTypeScript = (types) =>
+  types.replaceAll(/\b((?:Ui|I)nt(?:8|16|32)|Float64)Array<ArrayBuffer(?:Like)?>/g, "$1Array");
 
 /** The declarations that are imported from `files` on, themselves included. tsc writes them for every source that was compiled. */
 function reachableTypes(files, seen = new Set()) {

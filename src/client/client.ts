@@ -56,8 +56,9 @@ export interface PartitionOffset {
  * ```ts
  * import { connect } from "millrace/client";
  *
- * await using client = await connect({ broker: "127.0.0.1:4710" });
+ * const client = await connect({ broker: "127.0.0.1:4710" });
  * for (const { topic, partitions } of await client.topics()) console.log(topic, partitions.length);
+ * await client.close();
  * ```
  */
 export async function connect(options: ConnectOptions = {}): Promise<Client> {
@@ -154,10 +155,11 @@ export class Client implements AsyncDisposable {
    * poll repeated from the same offset, for `retryMs`. Rejects as {@link Consumer.open}.
    *
    * ```ts
-   * await using consumer = await client.consumer({ topic: "orders", partition: 0, from: 1, maxWaitMs: 5000 });
+   * const consumer = await client.consumer({ topic: "orders", partition: 0, from: 1, maxWaitMs: 5000 });
    * const batch = await consumer.poll();
    * console.log(batch.baseOffset, batch.length, consumer.lag);
    * consumer.seek(0);
+   * await consumer.close();
    * ```
    */
   async consumer(options: ConsumerOptions, { signal }: Pick<AskOptions, "signal"> = {}): Promise<Consumer> {

@@ -45,7 +45,7 @@ const KNOWN = new Set(["dir", "topics", "log", "retryMs"]);
  * ```ts
  * import { openClient } from "millrace";
  *
- * await using client = await openClient({ dir: "./events", topics: { orders: 3, clicks: 1 } });
+ * const client = await openClient({ dir: "./events", topics: { orders: 3, clicks: 1 } });
  *
  * const producer = client.producer();
  * await producer.send("orders", "apples 3", { key: "fruit" });
@@ -53,6 +53,7 @@ const KNOWN = new Set(["dir", "topics", "log", "retryMs"]);
  * for await (const { topic, offset, payload } of client.replay("orders").records()) {
  *   console.log(topic, offset, new TextDecoder().decode(payload));
  * }
+ * await client.close();
  * ```
  *
  * @example
@@ -60,12 +61,14 @@ const KNOWN = new Set(["dir", "topics", "log", "retryMs"]);
  * import { json, openClient, openLog } from "millrace";
  *
  * // A log that the program uses itself, too.
- * await using log = await openLog("./audit");
- * await using client = await openClient({ topics: { audit: log } });
+ * const log = await openLog("./audit");
+ * const client = await openClient({ topics: { audit: log } });
  *
  * const audit = client.topic("audit", { codec: json<{ readonly who: string }>() });
  * await audit.send({ who: "ada" });
  * console.log(log.logEndOffset);
+ * await client.close();
+ * await log.close();
  * ```
  */
 export async function openClient(options: OpenClientOptions): Promise<Client> {

@@ -69,7 +69,7 @@ export type LogRead = ReadResult & WaitOutcome;
  * ```ts
  * import { openLog } from "millrace";
  *
- * await using log = await openLog("./events");
+ * const log = await openLog("./events");
  * const text = new TextEncoder();
  *
  * const first = await log.append(text.encode("signed up"));
@@ -78,6 +78,7 @@ export type LogRead = ReadResult & WaitOutcome;
  * for await (const { offset, payload } of log.replay(first)) {
  *   console.log(offset, new TextDecoder().decode(payload));
  * }
+ * await log.close();
  * ```
  */
 export async function openLog(dir: string, options: LogOptions = {}): Promise<Log> {
@@ -279,13 +280,14 @@ export class Log implements AsyncDisposable {
    * ```ts
    * import { openLog } from "millrace";
    *
-   * await using log = await openLog("./events");
+   * const log = await openLog("./events");
    * void log.append(new TextEncoder().encode("it begins"));
    *
    * for await (const { offset, payload } of log.iterate({ follow: true })) {
    *   console.log(offset, new TextDecoder().decode(payload));
    *   break; // Without this it waits for the next record.
    * }
+   * await log.close();
    * ```
    */
   async *iterate(options: IterateOptions = {}): AsyncGenerator<LogRecord, void, undefined> {
@@ -333,13 +335,14 @@ export class Log implements AsyncDisposable {
    * ```ts
    * import { openLog } from "millrace";
    *
-   * await using log = await openLog("./events");
+   * const log = await openLog("./events");
    * await log.append(new TextEncoder().encode("today"));
    *
    * const yesterday = new Date(Date.now() - 24 * 3600 * 1000);
    * for await (const { payload } of log.replay(await log.offsetAt(yesterday))) {
    *   console.log(new TextDecoder().decode(payload));
    * }
+   * await log.close();
    * ```
    */
   async offsetAt(time: Date | number): Promise<Offset> {

@@ -68,12 +68,13 @@ export interface StartBrokerOptions {
  * import { Connection, recordRegion, startBroker } from "millrace";
  *
  * // For a test: ready in some milliseconds, gone without a trace, any number at once.
- * await using broker = await startBroker({ ephemeral: true, settings: { topics: "orders:3" } });
+ * const broker = await startBroker({ ephemeral: true, settings: { topics: "orders:3" } });
  *
  * const connection = await Connection.connect({ broker: broker.address });
  * const { baseOffset } = await connection.produce("orders", 2, recordRegion(["apples 3"]));
  * console.log("the first record of orders-2 has offset", baseOffset);
  * await connection.close();
+ * await broker.stop();
  * ```
  */
 export async function startBroker(options: StartBrokerOptions = {}): Promise<RunningBroker> {

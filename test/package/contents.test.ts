@@ -1,7 +1,7 @@
 // What is in the package, and what must not be.
 
 import { execFileSync } from "node:child_process";
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, inject, it } from "vitest";
 import { filesBelow } from "../rules/sources.js";
@@ -74,6 +74,27 @@ it("has declarations that need nothing but Node's own, and none that is missing"
   expect(missing).toEqual([]);
 });
 
+it("has no text with a link that leads nowhere", () => {
+  const texts = files.filter((path) => path.endsWith(".md"));
+  const links = texts.flatMap((path) =>
+    [...read(path).matchAll(/\]\(([^)\s#]+)(?:#[^)\s]*)?\)|^\[[^\]]+\]:\s*(\S+)/gm)].map(([, inline, reference]) => ({
+      path,
+      to: inline ?? reference ?? "",
+    })),
+  );
+  const local = links.filter(({ to }) => !/^[a-z]+:/.test(to));
+  expect(local.length).toBeGreaterThan(100);
+  expect(local.filter(({ path, to }) => !existsSync(join(dir, path, "..", to)))).toEqual([]);
+  // Those that are there in the checkout stay links.
+  expect(read("README.md")).toContain("](examples/README.md)");
+  expect(read("docs/protocol.md")).toContain("](../test/vectors/crc32c.tsv)");
+});
+
+it("shows nothing that is a SyntaxError in JavaScript on the oldest Node", () => {
+  const shown = files.filter((path) => /\.(md|d\.ts)$/.test(path));
+  expect(shown.filter((path) => /await using \w+(: \w+)? =/.test(read(path)))).toEqual([]);
+});
+
 it("names the license of every package whose code is in its bundles", () => {
   const notices = read("THIRD-PARTY-NOTICES.md");
   const code = files.filter((path) => path.endsWith(".js")).map(read);
@@ -85,7 +106,10 @@ it("names the license of every package whose code is in its bundles", () => {
 });
 
 it("has no source map, no test and nothing of another package", () => {
-  expect(files.filter((path) => /\.map$|(^|\/)(test|node_modules)\/|\.test\./.test(path))).toEqual([]);
+  const vectors = files.filter((path) => path.startsWith("test/vectors/"));
+  expect(vectors.length).toBeGreaterThan(1);
+  const others = files.filter((path) => !vectors.includes(path));
+  expect(others.filter((path) => /\.map$|(^|\/)(test|node_modules)\/|\.test\./.test(path))).toEqual([]);
   expect(
     files.filter((path) => path.endsWith(".js")).filter((path) => read(path).includes("sourceMappingURL")),
   ).toEqual([]);

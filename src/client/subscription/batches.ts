@@ -2,6 +2,7 @@
 // would be left only when that comes, and on a quiet topic that is never.
 
 import type { RecordBatch } from "../record-batch.js";
+import type { AsyncItems } from "./async-items.js";
 import type { Reading } from "./reading.js";
 
 /** What is told of the iteration. What a call rejects with ends it. */
@@ -15,7 +16,7 @@ export interface BatchWatcher {
 const DONE = { done: true, value: undefined } as const;
 type Result = IteratorResult<RecordBatch, void>;
 
-export class BatchIterator implements AsyncIterableIterator<RecordBatch, void> {
+export class BatchIterator implements AsyncItems<RecordBatch> {
   private batches: readonly RecordBatch[] = [];
   private index = 0;
   private given: RecordBatch | undefined;

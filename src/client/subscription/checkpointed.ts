@@ -8,6 +8,7 @@ import type { CheckpointPosition, CheckpointStore } from "../checkpoint/store.js
 import { badTime } from "../checks.js";
 import type { ReadPosition } from "../read-position.js";
 import type { RecordBatch } from "../record-batch.js";
+import type { AsyncItems } from "./async-items.js";
 import { BatchIterator } from "./batches.js";
 import { Reading, type ReadingPlan, type SubscriptionHost } from "./reading.js";
 import { recordsOf, type SubscriptionRecord } from "./records.js";
@@ -48,7 +49,7 @@ export class CheckpointedSubscription implements AsyncIterable<RecordBatch> {
     this.saveEveryMs = options.saveEveryMs ?? CHECKPOINT_EVERY_MS;
   }
 
-  [Symbol.asyncIterator](): AsyncIterableIterator<RecordBatch, void> {
+  [Symbol.asyncIterator](): AsyncItems<RecordBatch> {
     const { store, host, plan } = this;
     const saver = new Saver(store, this.saveEveryMs);
     this.saver = saver;
@@ -64,7 +65,7 @@ export class CheckpointedSubscription implements AsyncIterable<RecordBatch> {
   }
 
   /** The records one by one. A record is saved with its batch, when the first record of the next one is asked for. */
-  records(): AsyncIterableIterator<SubscriptionRecord, void> {
+  records(): AsyncItems<SubscriptionRecord> {
     return recordsOf(this[Symbol.asyncIterator]());
   }
 

@@ -8,6 +8,7 @@ import type { Backend, Link } from "../link.js";
 import type { ReadPosition } from "../read-position.js";
 import type { RecordBatch } from "../record-batch.js";
 import { SteadyLink } from "../steady-link.js";
+import type { AsyncItems } from "./async-items.js";
 import type { FollowOptions } from "./options.js";
 import { Starts } from "./starts.js";
 
@@ -38,7 +39,7 @@ const NOTHING_KEPT: KeptPositions = { load: async () => [], begunAtLatest: async
 
 type Batches = readonly RecordBatch[];
 
-export class Reading implements AsyncIterableIterator<Batches, void> {
+export class Reading implements AsyncItems<Batches> {
   private readonly stop = new AbortController();
   private readonly answers: AsyncGenerator<Batches, void, undefined>;
   private left = false;

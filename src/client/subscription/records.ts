@@ -2,6 +2,7 @@
 
 import type { Offset, PartitionId } from "../../model/ids.js";
 import type { RecordBatch } from "../record-batch.js";
+import type { AsyncItems } from "./async-items.js";
 
 /** One record of a subscription. */
 export interface SubscriptionRecord {
@@ -17,9 +18,7 @@ export interface SubscriptionRecord {
 const DONE = { done: true, value: undefined } as const;
 
 /** One by one what stands in batches. `take` gives what is at an index, or undefined for what is left out. */
-export class EachIterator<Batch extends { readonly length: number }, Each>
-  implements AsyncIterableIterator<Each, void>
-{
+export class EachIterator<Batch extends { readonly length: number }, Each> implements AsyncItems<Each> {
   private batch: Batch | undefined;
   private index = 0;
   /** A call that waits for a batch: those that come meanwhile are answered behind it. */
@@ -96,7 +95,7 @@ export class EachIterator<Batch extends { readonly length: number }, Each>
   }
 }
 
-export const recordsOf = (batches: AsyncIterator<RecordBatch, void>): AsyncIterableIterator<SubscriptionRecord, void> =>
+export const recordsOf = (batches: AsyncIterator<RecordBatch, void>): AsyncItems<SubscriptionRecord> =>
   new EachIterator(batches, recordOf);
 
 function recordOf(batch: RecordBatch, index: number): SubscriptionRecord {

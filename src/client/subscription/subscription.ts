@@ -2,6 +2,7 @@
 
 import type { CheckpointStore } from "../checkpoint/store.js";
 import type { RecordBatch } from "../record-batch.js";
+import type { AsyncItems } from "./async-items.js";
 import { BatchIterator } from "./batches.js";
 import { CheckpointedSubscription, type CheckpointOptions } from "./checkpointed.js";
 import { Reading, type ReadingPlan, type SubscriptionHost } from "./reading.js";
@@ -22,7 +23,7 @@ export class Subscription implements AsyncIterable<RecordBatch> {
     private readonly plan: ReadingPlan,
   ) {}
 
-  [Symbol.asyncIterator](): AsyncIterableIterator<RecordBatch, void> {
+  [Symbol.asyncIterator](): AsyncItems<RecordBatch> {
     return new BatchIterator(new Reading(this.host, this.plan));
   }
 
@@ -35,7 +36,7 @@ export class Subscription implements AsyncIterable<RecordBatch> {
    * }
    * ```
    */
-  records(): AsyncIterableIterator<SubscriptionRecord, void> {
+  records(): AsyncItems<SubscriptionRecord> {
     return recordsOf(this[Symbol.asyncIterator]());
   }
 

@@ -4,6 +4,7 @@ import type { CheckpointStore } from "../checkpoint/store.js";
 import type { Codec } from "../codec/codec.js";
 import type { EnvelopeCodec } from "../codec/envelope.js";
 import type { RecordBatch } from "../record-batch.js";
+import type { AsyncItems } from "../subscription/async-items.js";
 import type { CheckpointedSubscription, CheckpointOptions } from "../subscription/checkpointed.js";
 import { EachIterator } from "../subscription/records.js";
 import type { Subscription } from "../subscription/subscription.js";
@@ -21,12 +22,12 @@ abstract class TypedBatches<T> implements AsyncIterable<TypedBatch<T>> {
     protected readonly decoding: Decoding<T>,
   ) {}
 
-  [Symbol.asyncIterator](): AsyncIterableIterator<TypedBatch<T>, void> {
+  [Symbol.asyncIterator](): AsyncItems<TypedBatch<T>> {
     return new TypedBatchIterator(this.batches[Symbol.asyncIterator](), (batch) => this.typed(batch));
   }
 
   /** The records one by one. */
-  records(): AsyncIterableIterator<TypedRecord<T>, void> {
+  records(): AsyncItems<TypedRecord<T>> {
     return new EachIterator(this[Symbol.asyncIterator](), (batch, index) => batch.take(index));
   }
 
@@ -74,7 +75,7 @@ export class TypedCheckpointedSubscription<T> extends TypedBatches<T> {
 }
 
 /** Written out, not as a generator: one that is left while it waits would be left only when the next batch comes. */
-class TypedBatchIterator<T> implements AsyncIterableIterator<TypedBatch<T>, void> {
+class TypedBatchIterator<T> implements AsyncItems<TypedBatch<T>> {
   constructor(
     private readonly batches: AsyncIterator<RecordBatch, void>,
     private readonly typed: (batch: RecordBatch) => TypedBatch<T>,

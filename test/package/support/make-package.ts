@@ -21,11 +21,16 @@ declare module "vitest" {
     readonly nodes: Readonly<Record<string, Fetched>>;
     /** npm-cli.js of each npm that we try. */
     readonly npms: Readonly<Record<string, Fetched>>;
+    /** The program `tsc` of the oldest TypeScript that is promised, and of the newest that we have tried. */
+    readonly compilers: Readonly<Record<(typeof compilers)[number], Fetched>>;
   }
 }
 
 /** What package.json's `engines` promises: the oldest, and the two that are supported for long besides. */
 export const nodeMajors = ["20", "22", "24"];
+
+/** What docs/installing.md promises. Before 5.8 TypeScript lets no CommonJS ask for an ES module. */
+export const compilers = ["5.0", "5.8", "newest"] as const;
 
 /** vitest calls it before the first file. */
 export async function setup(project: TestProject): Promise<void> {
@@ -33,6 +38,9 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide("tarball", await packed(dir));
   project.provide("nodes", Object.fromEntries(await Promise.all(nodeMajors.map(async (m) => [m, await node(dir, m)]))));
   project.provide("npms", { here: npmHere(), "10": await npm10(dir) });
+  const [oldest, commonJs] = await Promise.all([tsc(dir, "5.0"), tsc(dir, "5.8")]);
+  const newest = { path: join(root, "node_modules/typescript/bin/tsc") };
+  project.provide("compilers", { "5.0": oldest, "5.8": commonJs, newest });
 }
 
 async function packed(dir: string): Promise<string> {
@@ -49,6 +57,9 @@ async function node(dir: string, major: string): Promise<Fetched> {
 }
 
 const npm10 = (dir: string): Promise<Fetched> => fetched(join(dir, "npm-10"), "npm@10", "npm/bin/npm-cli.js");
+
+const tsc = (dir: string, version: string): Promise<Fetched> =>
+  fetched(join(dir, `typescript-${version}`), `typescript@${version}`, "typescript/bin/tsc");
 
 /** Kept between runs. A directory whose install broke off has no program in it and is made anew. */
 async function fetched(dir: string, spec: string, program: string): Promise<Fetched> {
