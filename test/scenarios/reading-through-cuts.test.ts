@@ -98,7 +98,7 @@ describe("a reader that waits", () => {
     const all = sent.reduce((sum, each) => sum + each);
     // Two of the longest pauses and a connection that takes its time fit.
     await expect
-      .poll(count, { timeout: 20_000 })
+      .poll(count)
       .toBe(all)
       .catch((error: unknown) => {
         throw new Error(`${count()} of ${all} were read; cuts:\n${cuts.join("\n")}`, { cause: error });
@@ -116,9 +116,9 @@ describe("a reader that waits", () => {
       await sleep(30);
       proxy.cut();
       // Some come while it is away, some when it waits again.
-      if (n % 2 === 0) await expect.poll(() => proxy.connections, { timeout: 5000 }).toBe(3 + n);
+      if (n % 2 === 0) await expect.poll(() => proxy.connections).toBe(3 + n);
       await producer.produce("orders", 0, recordRegion(numbered(0, n, 1)));
-      await expect.poll(() => read[0]?.length, { timeout: 5000 }).toBe(n + 1);
+      await expect.poll(() => read[0]?.length).toBe(n + 1);
     }
     expect(read[0]).toEqual(numbered(0, 0, 8));
   });
@@ -152,7 +152,7 @@ describe("a reader that waits", () => {
     }
     const producer = await direct(broker);
     await producer.produce("orders", 1, recordRegion(numbered(1, 0, 5)));
-    await expect.poll(count, { timeout: 10_000 }).toBe(35);
+    await expect.poll(count).toBe(35);
     expect(read).toEqual([numbered(0, 0, 30), numbered(1, 0, 5)]);
     expect(lost.length).toBeGreaterThanOrEqual(3);
   });
@@ -176,7 +176,7 @@ describe("a reader that waits", () => {
       broker = await spawnReady(settings(dir, 1));
       proxy.target = broker.port;
     }
-    await expect.poll(() => read[0]?.length, { timeout: 15_000 }).toBe(sent);
+    await expect.poll(() => read[0]?.length).toBe(sent);
     expect(read[0]).toEqual(numbered(0, 0, sent));
   });
 
