@@ -3,6 +3,10 @@
 
 #include "core/segment_writer.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+
 #include "core/io.h"
 #include "test/harness.h"
 #include "test/storage_kit.h"
@@ -46,6 +50,17 @@ void OnEveryPath(Body body) {
 }
 
 bool IsMapped(const SegmentWriterConfig& config) { return config.mode == SegmentMode::kMapped; }
+
+TEST("a file that somebody else has cut is not finished as if it were whole") {
+  OnEveryPath([](ScratchDir&, const SegmentWriterConfig& config, RecordFormatId) {
+    const Writer writer = Created(config);
+    EXPECT_EQ(Add(writer.get(), {100, 200, 300}, 1), 0);
+    EXPECT_EQ(writer->Force(writer->end()).code, 0);
+    EXPECT_EQ(::truncate(config.path.c_str(), 50), 0);
+    EXPECT_EQ(writer->Finish(true).code, EIO);
+    EXPECT_EQ(ReadWhole(config.path).size(), 50u);
+  });
+}
 
 TEST("what was appended is what the file holds, and the length is that of the path") {
   OnEveryPath([](ScratchDir&, const SegmentWriterConfig& config, RecordFormatId format) {
