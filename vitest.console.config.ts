@@ -10,6 +10,8 @@ export default defineConfig({
     pool: "forks",
     fileParallelism: false,
     testTimeout: 90_000,
+    // A second, which is the default, is short for a browser beside a whole check.
+    expect: { poll: { timeout: 15_000 } },
     hookTimeout: 90_000,
   },
 });

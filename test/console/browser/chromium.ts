@@ -1,4 +1,5 @@
-// The system's Chromium without a window. Whatever does not go to this machine goes to a proxy of ours, which refuses and remembers it.
+// The system's Chromium without a window. Whatever a page sends to another machine goes to a proxy of ours, which refuses and remembers
+// it. What the browser sends of its own accord, and the flags do not keep all of it from, goes to one that only refuses.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
@@ -38,25 +39,34 @@ const artefacts = join(packageRoot(), ".cache", "screenshots");
 const images = join(packageRoot(), "docs", "img");
 
 let browser: Browser | undefined;
-let proxy: Server | undefined;
+const proxies: Server[] = [];
+let proxyOfPages = "";
 const left: string[] = [];
+
+/** The address of a proxy that lets nothing out. */
+async function refusing(onAsked: (url: string) => void): Promise<string> {
+  const proxy = createServer((request, response) => {
+    onAsked(request.url ?? "");
+    response.writeHead(502).end();
+  });
+  proxy.on("connect", (request, socket) => {
+    onAsked(request.url ?? "");
+    socket.end("HTTP/1.1 502 no\r\n\r\n");
+  });
+  proxies.push(proxy);
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+}
+
+const LOOPBACK = ["127.0.0.1", "localhost"];
 
 /** For the head of a test file. Its tests are skipped where there is no Chromium, and say so. */
 export function useChromium(): void {
   beforeAll(async () => {
     if (executable === undefined) return;
     mkdirSync(artefacts, { recursive: true });
-    proxy = createServer((request, response) => {
-      left.push(request.url ?? "");
-      response.writeHead(502).end();
-    });
-    proxy.on("connect", (request, socket) => {
-      left.push(request.url ?? "");
-      socket.end("HTTP/1.1 502 no\r\n\r\n");
-    });
-    await new Promise<void>((resolve) => proxy?.listen(0, "127.0.0.1", resolve));
-    const { port } = proxy.address() as AddressInfo;
-    const own = [`--proxy-server=http://127.0.0.1:${port}`, "--proxy-bypass-list=127.0.0.1;localhost"];
+    proxyOfPages = await refusing((url) => void left.push(url));
+    const own = [`--proxy-server=${await refusing(() => undefined)}`, `--proxy-bypass-list=${LOOPBACK.join(";")}`];
     browser = await chromium.launch({ executablePath: executable, args: [...FLAGS, ...own] });
   });
   beforeEach((context) => {
@@ -65,7 +75,7 @@ export function useChromium(): void {
   });
   afterAll(async () => {
     await browser?.close();
-    proxy?.close();
+    for (const proxy of proxies.splice(0)) proxy.close();
   });
 }
 
@@ -78,13 +88,13 @@ export interface Look {
 export interface Visit {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** Every address that the page asked for, and every one that anything asked the proxy for. */
+  /** Every address that the page asked for. */
   readonly asked: string[];
   /** What the page's console said that is an error. */
   readonly errors: string[];
 }
 
-/** What the proxy was asked for since the test began. */
+/** What pages sent to other machines since the test began: also what no page says that it asks for, as to look a name up in advance. */
 export const leftTheMachine = (): readonly string[] => left;
 
 /** A page of a side port, closed after the test. */
@@ -95,6 +105,7 @@ export async function visit(opsPort: number | undefined, hash = "#/", look: Look
     viewport: { width, height },
     colorScheme: dark ? "dark" : "light",
     timezoneId: "UTC",
+    proxy: { server: proxyOfPages, bypass: LOOPBACK.join(",") },
   });
   onTestFinished(() => context.close());
   const page = await context.newPage();

@@ -29,14 +29,19 @@ it("a visit by keyboard alone reaches everything", async () => {
   await page.locator(".rows .row").nth(2).waitFor();
   await press(page, "i", "j", "j", "ArrowDown");
   const current = page.locator('[aria-selected="true"]');
-  expect(await current.innerText()).toMatch(/^orders\n/);
+  await expect.poll(() => current.innerText()).toMatch(/^orders\n/);
   // The grid has the focus, it is seen, and it names its current row.
-  const focused = await page.evaluate(() => {
-    const element = document.activeElement as HTMLElement;
-    const named = document.getElementById(element.getAttribute("aria-activedescendant") ?? "");
-    return [element.getAttribute("role"), getComputedStyle(element).outlineStyle, named?.getAttribute("aria-selected")];
-  });
-  expect(focused).toEqual(["grid", "solid", "true"]);
+  const focused = () =>
+    page.evaluate(() => {
+      const element = document.activeElement as HTMLElement;
+      const named = document.getElementById(element.getAttribute("aria-activedescendant") ?? "");
+      return [
+        element.getAttribute("role"),
+        getComputedStyle(element).outlineStyle,
+        named?.getAttribute("aria-selected"),
+      ];
+    });
+  await expect.poll(focused).toEqual(["grid", "solid", "true"]);
   await press(page, "Enter");
   await expect.poll(() => heading(page)).toBe("orders");
 

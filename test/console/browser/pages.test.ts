@@ -208,6 +208,9 @@ describe("the console", () => {
     );
     expect(reached).toBe("refused");
     expect(leftTheMachine()).toEqual([]);
+    // A page without that policy is seen to ask.
+    await page.goto("http://console.example/").catch(() => undefined);
+    expect(leftTheMachine()).toEqual(expect.arrayContaining(["http://console.example/"]));
   });
 });
 
