@@ -57,16 +57,18 @@ export class Consumer implements AsyncDisposable {
   static async over(links: SteadyLink, options: ConsumerOptions, onClosed: () => void): Promise<Consumer> {
     const bad = badConsumer(options);
     if (bad !== undefined) throw bad;
-    return Consumer.begin(links, options, () => {
+    const onClose = (): void => {
       onClosed();
       links.destroy();
-    });
+    };
+    return Consumer.begin(links, options, onClose, true);
   }
 
   private static async begin(
     links: Link | LinkUser,
     options: ConsumerOptions,
     onClose?: () => void,
+    isGrowing = false,
   ): Promise<Consumer> {
     const { topic: name, partition: number, from = "earliest" } = options;
     return linkUser(links).use(async (link) => {
@@ -74,7 +76,7 @@ export class Consumer implements AsyncDisposable {
       const partition = topic?.partitions.find((candidate) => candidate.partition === number);
       if (topic === undefined || partition === undefined) throw unknownPartition(name, number);
       const start = await startOf(from, name, partition, link);
-      return new Consumer(links, options, topic.recordFormat, partition, start, onClose);
+      return new Consumer(links, options, topic.recordFormat, partition, start, onClose, isGrowing);
     });
   }
 
@@ -86,6 +88,8 @@ export class Consumer implements AsyncDisposable {
     partition: PartitionMetadata,
     start: Start,
     private readonly onClose?: () => void,
+    /** Without a limit it may ask for whatever a producer can write. */
+    private readonly isGrowing = false,
   ) {
     this.links = linkUser(links);
     const epoch = start.epoch === UNKNOWN ? (options.epoch ?? UNKNOWN) : start.epoch;
@@ -160,6 +164,7 @@ export class Consumer implements AsyncDisposable {
     for (;;) {
       const { batches, again } = await links.use(
         async (link) => {
+          if (this.isGrowing) reading.mayGrowTo(link.maxFrameBytes);
           const round = await fetchRound(link, [reading], reading.wantedBytes, wait);
           // Thrown here: what another link puts right is asked again from the same position.
           for (const { error } of round.failures) throw error;

@@ -52,21 +52,24 @@ export function unknownPartition(topic: string, partition: number): MillraceErro
   return new MillraceError("UNKNOWN_TOPIC_OR_PARTITION", `there is no partition ${partition} of topic ${topic}`);
 }
 
-/** A consumer's next record is larger than its `maxBytes`: asking again would be the same request for ever. */
+/** A reader's next record is larger than it may ask for: asking again would be the same request for ever. */
 export class RecordExceedsMaxBytesError extends MillraceError {
   override readonly name = "RecordExceedsMaxBytesError";
   constructor(
     readonly topic: string,
     readonly partition: number,
     readonly offset: Offset,
-    /** What the record takes as it is stored, in bytes: `maxBytes` must be at least this. */
+    /** What the record takes as it is stored, in bytes. */
     readonly recordBytes: number,
+    /** The most that the reader may ask for: its `maxBytesLimit`. */
     readonly maxBytes: number,
   ) {
     super(
       "RECORD_EXCEEDS_MAX_BYTES",
-      `the record at offset ${offset} of ${topic}-${partition} takes ${recordBytes} bytes and maxBytes is ${maxBytes}: ` +
-        `raise maxBytes to at least ${recordBytes}`,
+      `the record at offset ${offset} of ${topic}-${partition} takes ${recordBytes} bytes and maxBytesLimit is ${maxBytes}: ` +
+        (recordBytes > maxBytes
+          ? `raise maxBytesLimit to at least ${recordBytes}`
+          : "the broker answers with less, raise its fetch.max.bytes"),
     );
   }
 }

@@ -42,6 +42,11 @@ export interface FollowerOptions {
    * iteration throws the error.
    */
   readonly restart?: (link: Link, refused: Failure) => Promise<boolean>;
+  /**
+   * A connection was made anew, after a cut or a restart of the broker; nothing was asked on it yet. What this resolves to is read from
+   * now on as well. Rejects like a request.
+   */
+  readonly reconnected?: (link: Link) => Promise<readonly ReadPosition[]>;
   /** For the jitter of the pauses; in [0, 1). */
   readonly random?: () => number;
 }
@@ -50,6 +55,7 @@ export interface FollowerOptions {
 type Read = Pick<Round, "batches" | "failures">;
 
 export class Follower implements AsyncIterable<readonly RecordBatch[]> {
+  private readonly positions: ReadPosition[];
   private readonly maxBytes: number;
   private readonly backoff: Backoff;
   private connection: Link | undefined;
@@ -60,6 +66,7 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
   private turn = 0;
 
   constructor(private readonly options: FollowerOptions) {
+    this.positions = [...options.positions];
     const largest = Math.max(...options.positions.map(({ maxBytes }) => maxBytes));
     this.maxBytes = options.maxBytes ?? Math.max(CLIENT_FOLLOW_BYTES, largest);
     this.backoff = new Backoff(CLIENT_RECONNECT_MS_MIN, CLIENT_RECONNECT_MS_MAX, options.random ?? Math.random);
@@ -67,7 +74,7 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
 
   /** Everything that the broker has told of so far was given. */
   get isCaughtUp(): boolean {
-    return this.options.positions.every(({ lag }) => lag === 0);
+    return this.positions.every(({ lag }) => lag === 0);
   }
 
   /**
@@ -104,7 +111,7 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
 
   /** Undefined: there is nothing left. */
   private ahead(): Promise<Read> | undefined {
-    return this.options.positions.every(({ isDone }) => isDone) ? undefined : ahead(this.round());
+    return this.positions.every(({ isDone }) => isDone) ? undefined : ahead(this.round());
   }
 
   /** The next answer that has something in it, or that ends the reading. */
@@ -118,7 +125,7 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
       // What came beside it is given first; the next round connects again.
       if (lost !== undefined && failures.length === 0) await this.failed(lost.error);
       const isSomething = failures.length > 0 || batches.some(({ length }) => length > 0);
-      if (isSomething || this.options.positions.every(({ isDone }) => isDone)) {
+      if (isSomething || this.positions.every(({ isDone }) => isDone)) {
         return { batches: batches.filter(({ length }) => length > 0), failures };
       }
     }
@@ -180,12 +187,25 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
       () => undefined,
     );
     const connection = await unlessAborted(connecting, signal);
+    if (this.connectedOnce) await this.reconnected(connection);
     if (this.closed) {
+      connection.destroy();
       throw new MillraceError("CLOSED", "the follower was closed while it connected");
     }
     this.connection = connection;
     this.connectedOnce = true;
     return connection;
+  }
+
+  private async reconnected(link: Link): Promise<void> {
+    const { reconnected, signal } = this.options;
+    if (reconnected === undefined) return;
+    try {
+      this.positions.push(...(await unlessAborted(reconnected(link), signal)));
+    } catch (error) {
+      link.destroy();
+      throw error;
+    }
   }
 
   private async failed(error: MillraceError): Promise<void> {
@@ -210,7 +230,7 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
   }
 
   private inTurn(): ReadPosition[] {
-    const { positions } = this.options;
+    const { positions } = this;
     return [...positions.slice(this.turn), ...positions.slice(0, this.turn)].filter(({ isDone }) => !isDone);
   }
 
@@ -219,7 +239,7 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
    * goes first; if there is nobody like that, whoever stands behind the last that got something.
    */
   private nextTurn(inTurn: readonly ReadPosition[], { batches }: Round): number {
-    const { positions } = this.options;
+    const { positions } = this;
     const served = new Set(batches.map(({ topic, partition }) => `${topic}-${partition}`));
     const got = inTurn.map(({ topic, partition }) => served.has(`${topic}-${partition}`));
     const starved = inTurn.findIndex(({ lag }, i) => lag > 0 && !got[i]);

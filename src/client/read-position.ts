@@ -17,7 +17,12 @@ import { currentWalker, fetchWalker } from "./verification.js";
 export interface ReadBounds {
   /** At most so many bytes at a time, at least 16. Default 1 MiB. */
   readonly maxBytes?: number;
-  /** When the next record is larger than `maxBytes`, ask for as much as it takes, up to this. Default: `maxBytes`, never more. */
+  /**
+   * When the next record is larger than `maxBytes`, ask for as much as it takes, up to this; what is larger ends the reading with
+   * {@link RecordExceedsMaxBytesError}. Default for subscriptions and {@link Client.consumer}: the largest request that the broker takes
+   * (8 MiB unless it is set otherwise), so that whatever a producer can write is read, and one such record more than `maxBytes` is in
+   * memory. For {@link Consumer.open}: `maxBytes`.
+   */
   readonly maxBytesLimit?: number;
 }
 
@@ -38,7 +43,8 @@ export class ReadPosition {
   readonly maxBytes: number;
   /** How much to ask for now. */
   wantedBytes: number;
-  private readonly limit: number;
+  private limit: number;
+  private readonly isLimitGiven: boolean;
   private readonly walked = new Uint32Array(WALK_COLUMNS);
   private ranges = new Uint32Array(1024);
   private at: Offset;
@@ -64,6 +70,7 @@ export class ReadPosition {
     }
     this.maxBytes = bounds.maxBytes ?? MAX_BYTES;
     this.limit = bounds.maxBytesLimit ?? this.maxBytes;
+    this.isLimitGiven = bounds.maxBytesLimit !== undefined;
     const bad =
       outOfRange("maxBytes", this.maxBytes, CLIENT_FETCH_BYTES_MIN, INT32_MAX) ??
       outOfRange("maxBytesLimit", this.limit, this.maxBytes, INT32_MAX);
@@ -117,6 +124,11 @@ export class ReadPosition {
     this.untilEpoch = epoch;
   }
 
+  /** Where no limit was given, it may ask for a record of so many bytes: of what the broker takes in one request. */
+  mayGrowTo(bytes: number): void {
+    if (!this.isLimitGiven) this.limit = Math.max(this.limit, Math.min(bytes, INT32_MAX));
+  }
+
   moveTo(next: Offset, epoch: number): void {
     this.answered = false;
     this.at = next;
@@ -144,7 +156,7 @@ export class ReadPosition {
         this.wantedBytes = needed;
         return undefined;
       }
-      throw new RecordExceedsMaxBytesError(topic, partition, from, needed, askedBytes);
+      throw new RecordExceedsMaxBytesError(topic, partition, from, needed, this.limit);
     }
     this.end = highWatermark;
     this.seenEpoch = epoch === UNKNOWN ? this.seenEpoch : epoch;

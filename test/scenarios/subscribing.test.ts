@@ -373,9 +373,9 @@ describe("a subscription on what is stored", () => {
       return lengths;
     };
     const does_not_fit = { code: "RECORD_EXCEEDS_MAX_BYTES", offset: 1, recordBytes: 10_008, maxBytes: 1000 };
-    await expect(read()).rejects.toMatchObject(does_not_fit);
-    expect(await read(20_000)).toEqual([5, 10_000, 5]);
-    const consumer = await client.consumer({ topic: "orders", partition: 0, maxBytes: 1000 });
+    await expect(read(1000)).rejects.toMatchObject(does_not_fit);
+    for (const limit of [20_000, undefined]) expect(await read(limit)).toEqual([5, 10_000, 5]);
+    const consumer = await client.consumer({ topic: "orders", partition: 0, maxBytes: 1000, maxBytesLimit: 1000 });
     expect((await consumer.poll()).length).toBe(1);
     await expect(consumer.poll()).rejects.toMatchObject(does_not_fit);
   });

@@ -55,8 +55,9 @@ export class CheckpointedSubscription implements AsyncIterable<RecordBatch> {
     this.saver = saver;
     const reading = new Reading(host, plan, {
       load: () => store.load(),
-      // Whoever begins at the end and is ended before anything comes would the next time begin at the end of then.
-      begunAtLatest: (positions) => saver.handled(positions.map(positionOf)),
+      // Whoever begins at the end and is ended before anything comes would the next time begin at the end of then; so with a partition
+      // that was added, when the options say latest.
+      begun: (positions) => saver.handled(positions.map(positionOf)),
     });
     return new BatchIterator(reading, {
       handled: (batch) => saver.handled([positionAfter(batch)]),

@@ -28,7 +28,10 @@ export type Restart<Refusal> =
 export interface SubscriptionOptions extends ReadBounds {
   /** Where to start: `earliest` (default) is the start of the live log, `latest` its end, a number an offset, a Date a time. */
   readonly from?: StartPositions;
-  /** Which partitions of each topic. Default: all that there are when the subscription begins. */
+  /**
+   * Which partitions of each topic. Default: all. A follow then also reads those that are added while it runs, from their start; a broker
+   * gets more partitions only by a restart, so it asks whenever it has connected again.
+   */
   readonly partitions?: readonly number[];
   /** At most so many bytes for all partitions in one answer. Default 4 MiB, or `maxBytes` when that is more. */
   readonly answerBytes?: number;

@@ -31,11 +31,14 @@ export interface ReadingPlan {
 /** Where it begins when that was kept, and what is to be kept of where it began. */
 export interface KeptPositions {
   load(): Promise<readonly CheckpointPosition[]>;
-  /** Is told once, before anything is read, which positions began at the end of then. */
-  begunAtLatest(positions: readonly ReadPosition[]): Promise<void>;
+  /**
+   * Is told, before anything of them is read, which positions began where they would not begin the next time: at the end of then, or at
+   * the start of a partition that came later.
+   */
+  begun(positions: readonly ReadPosition[]): Promise<void>;
 }
 
-const NOTHING_KEPT: KeptPositions = { load: async () => [], begunAtLatest: async () => undefined };
+const NOTHING_KEPT: KeptPositions = { load: async () => [], begun: async () => undefined };
 
 type Batches = readonly RecordBatch[];
 
@@ -96,6 +99,11 @@ export class Reading implements AsyncItems<Batches> {
         signal: stop.signal,
         onLost: options.onLost,
         onRecovered: options.onRecovered,
+        reconnected: async (link) => {
+          const added = await starts.reconnected(link);
+          if (added.length > 0) await this.kept.begun(added);
+          return added;
+        },
         restart: (link, refused) => starts.restart(link, refused),
       });
       try {
@@ -122,7 +130,7 @@ export class Reading implements AsyncItems<Batches> {
         await starts.open(on);
         return on;
       }, stop);
-      await this.kept.begunAtLatest(starts.begunAtLatest);
+      await this.kept.begun(starts.begunAtLatest);
       return link;
     } catch (error) {
       links.destroy();

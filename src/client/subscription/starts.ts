@@ -9,7 +9,7 @@ import { LogTruncatedError, OffsetOutOfRangeError, unknownPartition } from "../e
 import type { Failure } from "../fetch-round.js";
 import type { Link } from "../link.js";
 import { ReadPosition } from "../read-position.js";
-import { type Start, type StartPosition, startOf } from "../start-position.js";
+import { knownStart, type Start, type StartPosition, startOf } from "../start-position.js";
 import { chosenStart, type Restart, type SubscriptionOptions, startedPartitions, unreadStart } from "./options.js";
 
 /** How a position came to be, and how often it was tried since the broker last answered from it. */
@@ -22,6 +22,8 @@ interface Begun {
 export class Starts {
   /** In the order of topics and partitions. */
   positions: readonly ReadPosition[] = [];
+  /** The largest request that the broker takes: no record is larger. */
+  private mayGrowTo = 0;
   private readonly begun = new Map<ReadPosition, Begun>();
 
   constructor(
@@ -37,12 +39,30 @@ export class Starts {
     const metadata = await link.metadata(this.topics);
     const all = metadata.flatMap((topic) => this.wanted(topic).map((partition) => ({ topic, partition })));
     for (const topic of metadata) this.checkStarts(topic);
-    if (all.length > FETCH_PARTITIONS_MAX) {
-      const text = `a subscription reads at most ${FETCH_PARTITIONS_MAX} partitions, and these are ${all.length}: make several`;
-      throw new MillraceError("BAD_ARGUMENT", text);
-    }
+    checkCount(all.length);
     this.begun.clear();
+    this.mayGrowTo = link.maxFrameBytes;
     this.positions = await Promise.all(all.map(({ topic, partition }) => this.begin(link, topic, partition)));
+  }
+
+  /**
+   * On a link that was made anew: the broker may be another one than before. Partitions that its topics did not have when the reading
+   * began are read from their start, whatever the options say of a start: all that is in them came later. Not those that are not open,
+   * which are looked at again the next time; not where the caller named partitions; not what is to end.
+   */
+  async reconnected(link: Link): Promise<readonly ReadPosition[]> {
+    this.mayGrowTo = link.maxFrameBytes;
+    for (const position of this.positions) position.mayGrowTo(link.maxFrameBytes);
+    if (this.ends || this.options.partitions !== undefined) return [];
+    const known = new Set(this.positions.map(({ topic, partition }) => positionKey(topic, partition)));
+    const added = (await link.metadata(this.topics)).flatMap((topic) =>
+      topic.partitions
+        .filter(({ partition, highWatermark }) => highWatermark >= 0 && !known.has(positionKey(topic.topic, partition)))
+        .map((partition) => this.at(topic, partition, "earliest", knownStart("earliest", partition))),
+    );
+    checkCount(this.positions.length + added.length);
+    this.positions = [...this.positions, ...added];
+    return added;
   }
 
   /** Those that began at the end as it was then: begun anew, they would leave out what has come meanwhile. */
@@ -101,7 +121,8 @@ export class Starts {
     }
   }
 
-  private async begin(link: Link, { topic, recordFormat }: TopicMetadata, partition: PartitionMetadata) {
+  private async begin(link: Link, metadata: TopicMetadata, partition: PartitionMetadata): Promise<ReadPosition> {
+    const { topic } = metadata;
     const saved = this.saved.get(positionKey(topic, partition.partition));
     const from = saved === undefined ? chosenStart(this.options.from, topic, partition.partition) : undefined;
     // A partition that is not open has no place to begin at: the position says so.
@@ -109,11 +130,28 @@ export class Starts {
       from === undefined || partition.highWatermark < 0
         ? { offset: saved?.offset ?? offset(0), epoch: saved?.epoch ?? -1 }
         : await startOf(from, topic, partition, link);
-    const position = new ReadPosition(topic, recordFormat, partition, start.offset, start.epoch, this.options);
+    const position = this.at(metadata, partition, from, start);
     if (this.ends) position.endAt(partition.highWatermark, partition.epoch);
+    return position;
+  }
+
+  private at(
+    { topic, recordFormat }: TopicMetadata,
+    partition: PartitionMetadata,
+    from: StartPosition | undefined,
+    start: Start,
+  ): ReadPosition {
+    const position = new ReadPosition(topic, recordFormat, partition, start.offset, start.epoch, this.options);
+    position.mayGrowTo(this.mayGrowTo);
     this.begun.set(position, { from, tries: 0 });
     return position;
   }
+}
+
+function checkCount(partitions: number): void {
+  if (partitions <= FETCH_PARTITIONS_MAX) return;
+  const text = `a subscription reads at most ${FETCH_PARTITIONS_MAX} partitions, and these are ${partitions}: make several`;
+  throw new MillraceError("BAD_ARGUMENT", text);
 }
 
 async function chosen<Refusal>(choice: Restart<Refusal>, refusal: Refusal): Promise<"error" | StartPosition> {

@@ -191,12 +191,34 @@ describe("a subscription", () => {
     const read = async (options: FollowOptions) => {
       for await (const { payload } of client.replay("orders", options).records()) lengths.push(payload.length);
     };
-    const error = await read({ maxBytes: 64 }).catch((caught: unknown) => caught);
+    const error = await read({ maxBytes: 64, maxBytesLimit: 64 }).catch((caught: unknown) => caught);
     expect(error).toMatchObject({ code: "RECORD_EXCEEDS_MAX_BYTES", offset: 2, recordBytes: 5008, maxBytes: 64 });
+    expect((error as Error).message).toContain("maxBytesLimit is 64: raise maxBytesLimit to at least 5008");
     expect(lengths).toEqual([1, 1]);
     await read({ maxBytes: 64, maxBytesLimit: 5008 });
     expect(lengths.slice(2)).toEqual([1, 1, 5000, 1]);
     await expect(read({ maxBytes: 64, maxBytesLimit: 5007 })).rejects.toThrow(code("RECORD_EXCEEDS_MAX_BYTES"));
+  });
+
+  it("S18 reads by default whatever fits a request of the broker, also of one that was restarted with a larger one", async () => {
+    const { broker, client } = await clientOf({ maxFrameBytes: 2000 });
+    const { port } = broker;
+    broker.log("orders", 0).push(new Uint8Array(1990).fill(1));
+    const consumer = await client.consumer({ topic: "orders", partition: 0, maxBytes: 16 });
+    const following = client.follow("orders", { maxBytes: 16 })[Symbol.asyncIterator]();
+    expect((await following.next()).value?.records[0]?.length).toBe(1990);
+    expect((await consumer.poll()).records[0]?.length).toBe(1990);
+    broker.stop();
+    const again = await FakeBroker.start({ port, maxFrameBytes: 3000 });
+    again.log("orders", 0).push(...[1, 2990, 2993].map((bytes) => new Uint8Array(bytes).fill(1)));
+    for (const next of [async () => (await following.next()).value, () => consumer.poll()]) {
+      expect((await next())?.records[0]?.length).toBe(2990);
+      await expect(next()).rejects.toMatchObject({
+        code: "RECORD_EXCEEDS_MAX_BYTES",
+        recordBytes: 3001,
+        maxBytes: 3000,
+      });
+    }
   });
 
   it("P10 S15 names the record whose sum is wrong, after everything before it was given", async () => {
