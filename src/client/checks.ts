@@ -77,6 +77,18 @@ export function badPlace(at: unknown): MillraceError | undefined {
   return badArgument("at", at, `"earliest", "latest" or milliseconds since 1970`);
 }
 
+/**
+ * Whether text is all there in UTF-8, where it takes so many bytes. A lone surrogate would become U+FFFD, and two different texts the same
+ * bytes. Where it takes a byte for each unit it is ASCII and nothing is looked at.
+ */
+export function isWholeText(text: string, utf8Bytes?: number): boolean {
+  // There since Node 20; the library that is compiled against is older.
+  return utf8Bytes === text.length || (text as string & { isWellFormed(): boolean }).isWellFormed();
+}
+
+export const badText = (name: string, text: string): MillraceError =>
+  badArgument(name, text, "text without lone surrogates, which UTF-8 cannot hold");
+
 export function badTopics(topics: unknown): MillraceError | undefined {
   return Array.isArray(topics) ? firstOf(topics, badTopic) : badArgument("topics", topics, "an array of topic names");
 }

@@ -2,7 +2,7 @@
 
 import { badArgument } from "../model/arguments.js";
 import { type PartitionId, partitionId } from "../model/ids.js";
-import { INT32_MAX, outOfRange } from "./checks.js";
+import { badText, INT32_MAX, isWholeText, outOfRange } from "./checks.js";
 
 const FNV_OFFSET_BASIS = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
@@ -32,7 +32,10 @@ function hashOfText(text: string): number {
   let hash = FNV_OFFSET_BASIS;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
-    if (unit > ASCII_MAX) return fnv1a(Buffer.from(text));
+    if (unit > ASCII_MAX) {
+      if (!isWholeText(text)) throw badText("key", text);
+      return fnv1a(Buffer.from(text));
+    }
     hash = Math.imul(hash ^ unit, FNV_PRIME);
   }
   return hash >>> 0;

@@ -3,6 +3,7 @@
 
 import { badArgument, shown } from "../model/arguments.js";
 import { MillraceError } from "../model/errors.js";
+import { badText, isWholeText } from "./checks.js";
 
 /** Records ready to be sent. */
 export interface RecordRegion {
@@ -28,6 +29,9 @@ export function regionBuilderOf(records: Iterable<Uint8Array | string>): RegionB
   const builder = new RegionBuilder();
   for (const record of records) {
     const bytes = typeof record === "string" ? Buffer.from(record) : record;
+    if (typeof record === "string" && !isWholeText(record, bytes.length)) {
+      throw badText(`record ${builder.records}`, record);
+    }
     if (!(bytes instanceof Uint8Array)) throw badArgument(`record ${builder.records}`, record, "a Uint8Array or text");
     if (bytes.length === 0) {
       throw new MillraceError("BAD_ARGUMENT", `record ${builder.records} is empty: a record has at least one byte`);

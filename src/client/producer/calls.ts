@@ -5,7 +5,7 @@ import { badArgument, badOptions, badSignal } from "../../model/arguments.js";
 import { MillraceError } from "../../model/errors.js";
 import { OFFSET_MAX } from "../../model/limits.js";
 import { onAbort } from "../abort.js";
-import { INT32_MAX, outOfRange } from "../checks.js";
+import { badText, INT32_MAX, isWholeText, outOfRange } from "../checks.js";
 import type { Abortable } from "./callers.js";
 
 const SEND = new Set(["key", "partition", "signal"]);
@@ -18,6 +18,7 @@ export function badSend(options: unknown): MillraceError | undefined {
   if (key !== undefined && typeof key !== "string" && !(key instanceof Uint8Array)) {
     return badArgument("key", key, "text or a Uint8Array");
   }
+  if (typeof key === "string" && !isWholeText(key)) return badText("key", key);
   if (partition === undefined) return badSignal(signal);
   if (key !== undefined) return new MillraceError("BAD_ARGUMENT", "a key chooses the partition: give key or partition");
   return outOfRange("partition", partition, 0, INT32_MAX) ?? badSignal(signal);
@@ -40,9 +41,12 @@ export function badAppend(options: unknown, ack: AckPolicy): MillraceError | und
   );
 }
 
-/** How many bytes a record has; 0 for what is none. */
+/** How many bytes a record has; 0 for what is none, and for text that has no UTF-8. */
 export function lengthOf(record: unknown): number {
-  if (typeof record === "string") return Buffer.byteLength(record);
+  if (typeof record === "string") {
+    const bytes = Buffer.byteLength(record);
+    return isWholeText(record, bytes) ? bytes : 0;
+  }
   return record instanceof Uint8Array ? record.length : 0;
 }
 
@@ -50,6 +54,7 @@ export function badRecord(record: unknown): MillraceError {
   if (record === "" || record instanceof Uint8Array) {
     return new MillraceError("BAD_ARGUMENT", "the record is empty: a record has at least one byte");
   }
+  if (typeof record === "string") return badText("record", record);
   return badArgument("record", record, "text or a Uint8Array");
 }
 
