@@ -11,7 +11,7 @@ import type { RecordFormat } from "../model/record-format.js";
 import { native } from "../native/binding.js";
 import type { StorageDeps } from "../storage/options.js";
 import { PartitionLog } from "../storage/partition-log.js";
-import type { BrokerOptions, OperatorLog } from "./options.js";
+import type { BrokerOptions, OperatorLog, TopicOptions } from "./options.js";
 import type { TopicPlan } from "./plan-topics.js";
 import type { Partition, Topic } from "./topic.js";
 
@@ -101,9 +101,16 @@ async function openPartition(
     partition.log = log;
     partition.writer = new PartitionWriter(log, deps.scheduler, policy, deps.timers);
   } catch (error) {
-    if (error instanceof MillraceError && error.code === "BAD_CONFIG") throw error;
+    if (error instanceof MillraceError && error.code === "BAD_CONFIG") throw withSetting(error, topic);
     refuse(partition, error as Error, deps);
   }
+}
+
+/** The record format is the one setting that a partition itself refuses. */
+function withSetting(error: MillraceError, { recordFormat, recordFormatFrom }: TopicOptions): MillraceError {
+  const got = `record.format: got ${JSON.stringify(recordFormat)} (${recordFormatFrom ?? "the caller"})`;
+  const takes = "takes the format that the topic has, or nothing: an existing topic keeps its own";
+  return new MillraceError("BAD_CONFIG", `${got}, and ${error.message}; ${takes}`, { cause: error });
 }
 
 function refuse(partition: Partition, reason: Error, { log }: OpenDeps): void {

@@ -13,6 +13,8 @@ export interface TopicOptions {
   readonly segmentRollMs: number | undefined;
   /** Undefined: nobody wrote one, so an existing topic keeps its own. */
   readonly recordFormat: RecordFormat | undefined;
+  /** Where that was written, for a refusal. */
+  readonly recordFormatFrom?: string;
   readonly visibility: Visibility;
   readonly flushEveryRecords: number | undefined;
   readonly flushEveryMs: number | undefined;

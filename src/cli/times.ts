@@ -1,5 +1,7 @@
 // Times as people and programs write them.
 
+import { isDay } from "../model/calendar.js";
+
 /** A day, and maybe a time of that day, and maybe a zone. */
 const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)(Z|[+-]\d\d:?\d\d)?)?$/;
 
@@ -14,8 +16,7 @@ export function isoTime(written: string): number | undefined {
   // By itself, Date takes a day alone for UTC and everything else for local time.
   const ms = Date.parse(`${day}T${time}${zone}`);
   if (Number.isNaN(ms) || ms < 0) return undefined;
-  // It also takes the 30th of February for the 2nd of March.
-  return new Date(`${day}T00:00Z`).toISOString().startsWith(day) ? ms : undefined;
+  return isDay(day) ? ms : undefined;
 }
 
 /** Milliseconds since 1970 as digits. */

@@ -16,6 +16,7 @@ import { isNew, listenFailed, tryListening } from "./listening.js";
 import { silentLog } from "./log.js";
 import { type OpsPages, openOpsPages } from "./ops-pages.js";
 import { brokerOptions, serverOptions } from "./settings/options.js";
+import { ownSettings } from "./settings/own.js";
 import { type Resolved, resolve } from "./settings/resolve.js";
 import { fromDocument, type Source } from "./settings/sources.js";
 import { openSidePort, type SidePort } from "./side-port.js";
@@ -238,6 +239,7 @@ function addressOf(host: string, port: number): string {
 function tellOfStart(resolved: Resolved, dataDir: string, version: string, log: OperatorLog): void {
   const { settings } = resolved;
   const written = Object.entries(settings).filter(([key]) => resolved.isWritten(key));
+  const own = ownSettings(resolved);
   log.info(
     {
       kind: "broker.starting",
@@ -248,6 +250,7 @@ function tellOfStart(resolved: Resolved, dataDir: string, version: string, log: 
       dataDir,
       topics: Object.fromEntries(resolved.topics.map(({ name, partitions }) => [name, partitions])),
       settings: Object.fromEntries(written),
+      topicSettings: own.length === 0 ? undefined : own,
     },
     "starting",
   );

@@ -50,6 +50,14 @@ describe("the API", () => {
     expect(settings["frame.timeout.ms"]).toEqual(["30s", "default"]);
   });
 
+  it("says which settings a topic has for itself, and where they were written", async () => {
+    const topics = { orders: { partitions: 1, "retention.bytes": "1GiB" }, plain: { partitions: 1 } };
+    const info = await get<BrokerInfo>(await runBroker({ ...ops, topics }), "broker");
+    const origin = "startBroker [topics.orders]";
+    expect(info.topicSettings).toEqual([{ topic: "orders", key: "retention.bytes", value: "1GiB", origin }]);
+    expect(info.topicSettingsLeftOut).toBe(0);
+  });
+
   it("lists topics and partitions a page at a time", async () => {
     const broker = await runBroker({ ...ops, topics: "b:3,a:1,c:2" });
     const wire = await connectTo(broker);
@@ -220,6 +228,7 @@ describe("the API", () => {
       ["topics/%E0%A4%A", 404, "NOT_FOUND", /no such page/],
       ["topics/orders/partitions/0/offset", 400, "BAD_REQUEST", /^time: missing; takes milliseconds since 1970/],
       ["topics/orders/partitions/0/offset?time=yesterday", 400, "BAD_REQUEST", /^time: got "yesterday"; takes /],
+      ["topics/orders/partitions/0/offset?time=2026-02-30T09:00:00Z", 400, "BAD_REQUEST", /^time: got "2026-02-30/],
       ["topics/orders/partitions/0/offset?time=2026-01-01", 400, "BAD_REQUEST", /^time: got /],
       ["topics/orders/tail?partition=7", 404, "NOT_FOUND", /no partition 7/],
       ["topics/orders/tail?partition=0,x", 400, "BAD_REQUEST", /^partition: got "x"/],

@@ -1,7 +1,10 @@
 // The operator's lines of a whole life: a start with settings, a recovery, rolls, retention, a stop; and none for requests.
 
 import { expect, it } from "vitest";
-import { connectTo, spawnReady } from "../support/broker.js";
+import type { OperatorLog } from "../../src/broker/options.js";
+import { silentLog } from "../../src/ops/log.js";
+import { startBroker } from "../../src/ops/start-broker.js";
+import { connectTo, spawnReady, testSettings } from "../support/broker.js";
 import { ascii } from "../support/bytes.js";
 import { tempDir } from "../support/tmp.js";
 import { fetch, produce } from "../support/wire.js";
@@ -44,5 +47,16 @@ it("tell of each thing that an operator must know, and of no request", async () 
   expect(second.lines.slice(-2)).toMatchObject([
     { kind: "broker.stopping", signal: "SIGTERM" },
     { kind: "broker.stopped", clean: true, milliseconds: expect.any(Number) },
+  ]);
+});
+
+it("tell at the start what topics have for themselves, and where that was written", async () => {
+  const lines: Record<string, unknown>[] = [];
+  const log: OperatorLog = { ...silentLog, info: (fields) => void lines.push(fields as Record<string, unknown>) };
+  const topics = { orders: { partitions: 1, visibility: "durable" }, other: { partitions: 1 } };
+  const broker = await startBroker({ settings: { ...testSettings(tempDir("own")), topics }, log });
+  await broker.stop();
+  expect(lines.find(({ kind }) => kind === "broker.starting")?.topicSettings).toEqual([
+    { topic: "orders", key: "visibility", value: "durable", origin: "startBroker [topics.orders]" },
   ]);
 });

@@ -33,6 +33,33 @@ function problemsOf(written: Written): { problems: readonly string[]; path: stri
   return { problems: resolve(sources).problems ?? [], path };
 }
 
+describe("values that cannot be meant", () => {
+  it("are shown as they were written, also what JSON has no word for", () => {
+    expect(problemsOf({ file: "port = nan" }).problems[0]).toMatch(/^port: got NaN \(/);
+    expect(problemsOf({ file: "port = -inf" }).problems[0]).toMatch(/^port: got -Infinity \(/);
+  });
+
+  it("as hosts that are neither an address nor a name are refused before anything is looked up", () => {
+    for (const host of ["a b", "256.1.1.1", "1.2.3", "a..b", "::g", "[::1]", "a/b", "7"]) {
+      expect(problemsOf({ flags: [`--host=${host}`, `--ops-host=${host}`] }).problems).toEqual([
+        expect.stringMatching(/^host: got .*; takes an address or a name to listen on$/),
+        expect.stringMatching(/^ops\.host: got .*; takes an address or a name to listen on$/),
+      ]);
+    }
+    for (const host of [
+      "0.0.0.0",
+      "::",
+      "fe80::1%eth0",
+      "localhost",
+      "broker-1.example.org.",
+      "my_host",
+      "bücher.de",
+      "10.example",
+    ])
+      expect(settingsOf({ flags: [`--host=${host}`] }).settings.host).toBe(host);
+  });
+});
+
 describe("where settings come from", () => {
   it("O02 a flag beats the environment, which beats the file, which beats the default", () => {
     const file = "port = 1\nhost = '::1'\nmax.frame.bytes = '1MiB'\n";
@@ -60,6 +87,16 @@ describe("where settings come from", () => {
     const second = settingsOf({ file: printed });
     expect(second.settings).toEqual(first.settings);
     expect(second.topics).toEqual(first.topics);
+  });
+
+  it("O02 --print-config can be read back whatever characters a name has", () => {
+    const first = settingsOf({ environment: { MILLRACE_DATA_DIR: './a\u007fb\tc\u0001"\\' }, file: "" });
+    expect(settingsOf({ file: printConfig(first) }).settings).toEqual(first.settings);
+    const named = resolve([
+      fromDocument({ port: 1, topics: { t: { partitions: 1, visibility: "durable" } } }, "a\nb\u007f.toml"),
+    ]);
+    const again = settingsOf({ file: printConfig(named.resolved as Resolved) });
+    expect([again.settings.port, again.topics[0].visibility]).toEqual([1, "durable"]);
   });
 
   it("every setting is a key, a flag and a variable, and its default is one that it takes", () => {
@@ -259,6 +296,11 @@ describe("O01 contradictions", () => {
       "names that differ only by case",
       { flags: ["--topics=Orders:1,orders:1"] },
       /^topics: Orders and orders .* differ only by case/,
+    ],
+    [
+      "names in tables that differ only by case",
+      { file: "[topics.orders]\npartitions = 1\n[topics.Orders]\npartitions = 1\n" },
+      /^topics: Orders \(\S+millrace\.toml \[topics\.Orders\]\) and orders \(\S+millrace\.toml \[topics\.orders\]\) differ only/,
     ],
     ["one port twice", { flags: ["--port=4711"] }, /^port = 4711 .* is also ops\.port = 4711/],
   ];

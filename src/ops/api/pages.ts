@@ -6,6 +6,7 @@ import type { Partition, Topic } from "../../broker/topic.js";
 import { native } from "../../native/binding.js";
 import type { OpsSource } from "../ops-source.js";
 import { factsOf } from "../settings/kinds.js";
+import { ownSettings } from "../settings/own.js";
 import { rowOf, settingKeys } from "../settings/table.js";
 import { readiness } from "../side-port-health.js";
 import { ApiFailure } from "./failure.js";
@@ -21,6 +22,8 @@ import type {
 } from "./types.js";
 
 const REASONS_MAX = 100;
+/** Of ten thousand topics some hundred kilobytes; more than a person reads. */
+const TOPIC_SETTINGS_MAX = 1000;
 
 export function brokerInfo(source: OpsSource, broker: Broker): BrokerInfo {
   const { resolved, version } = source;
@@ -52,6 +55,8 @@ export function brokerInfo(source: OpsSource, broker: Broker): BrokerInfo {
     settings: settingKeys
       .filter((key) => key !== "topics")
       .map((key) => ({ key, value: factsOf(rowOf(key).kind).show(settings[key]), origin: resolved.origin(key) })),
+    topicSettings: ownSettings(resolved).slice(0, TOPIC_SETTINGS_MAX),
+    topicSettingsLeftOut: Math.max(0, ownSettings(resolved).length - TOPIC_SETTINGS_MAX),
   };
 }
 

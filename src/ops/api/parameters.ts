@@ -1,6 +1,7 @@
 // What a request of the API says, checked: a parameter that is not understood is a refusal that names it, what it got and what
 // it takes, as with settings.
 
+import { isDay } from "../../model/calendar.js";
 import { OFFSET_MAX } from "../../model/limits.js";
 import { ApiFailure } from "./failure.js";
 
@@ -41,7 +42,7 @@ export class Parameters {
     if (text === undefined) throw new ApiFailure("BAD_REQUEST", `${name}: missing; takes ${TAKES_TIME}`);
     if (/^\d{1,16}$/.test(text)) return wholeNumber(name, text, 0, OFFSET_MAX);
     const isComplete = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/.test(text);
-    const ms = isComplete ? Date.parse(text) : Number.NaN;
+    const ms = isComplete && isDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN;
     if (!(ms >= 0)) throw new ApiFailure("BAD_REQUEST", `${name}: got ${JSON.stringify(text)}; takes ${TAKES_TIME}`);
     return ms;
   }

@@ -34,6 +34,10 @@ export interface BrokerInfo {
   readonly diskAvailableBytes: number;
   readonly diskMissingBytes: number;
   readonly settings: readonly SettingInfo[];
+  /** What topics have for themselves, by their names; the first thousand. */
+  readonly topicSettings: readonly TopicSettingInfo[];
+  /** How many there are beyond those. */
+  readonly topicSettingsLeftOut: number;
 }
 
 export interface SettingInfo {
@@ -42,6 +46,11 @@ export interface SettingInfo {
   readonly value: string;
   /** "default", "flag --port", "environment MILLRACE_PORT", or the file. */
   readonly origin: string;
+}
+
+/** A setting that a topic has for itself, from its table. */
+export interface TopicSettingInfo extends SettingInfo {
+  readonly topic: string;
 }
 
 /** GET /api/topics?from=NAME&limit=N */

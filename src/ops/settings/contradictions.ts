@@ -1,6 +1,7 @@
 // Settings that are sound one by one and cannot hold together. Each sentence names both keys, both values and both origins.
 
 import { factsOf } from "./kinds.js";
+import { topicOrigin } from "./own.js";
 import type { Resolved } from "./resolve.js";
 import { rowOf, type SettingKey } from "./table.js";
 
@@ -43,7 +44,7 @@ export function contradictions(resolved: Resolved): string[] {
     const other = topics.find((one) => one !== topic && one.name.toLowerCase() === topic.name.toLowerCase());
     if (other !== undefined && topic.name < other.name) {
       found.push(
-        `topics: ${topic.name} and ${other.name} (${resolved.origin("topics")}) differ only by case, ` +
+        `topics: ${bothWithOrigins(resolved, topic.name, other.name)} differ only by case, ` +
           "and would be one directory on some file systems",
       );
     }
@@ -55,6 +56,14 @@ export function contradictions(resolved: Resolved): string[] {
     );
   }
   return [...new Set(found)];
+}
+
+/** Each with where it is named, once when that is the same place. */
+function bothWithOrigins(resolved: Resolved, one: string, other: string): string {
+  const origins = [topicOrigin(resolved, one), topicOrigin(resolved, other)];
+  return origins[0] === origins[1]
+    ? `${one} and ${other} (${origins[0]})`
+    : `${one} (${origins[0]}) and ${other} (${origins[1]})`;
 }
 
 /** The topic's own key when its table has one, else the general one. */

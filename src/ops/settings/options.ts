@@ -7,6 +7,7 @@ import type { DescriptorPlan } from "../descriptors.js";
 import type { Resolved, TopicSettings } from "./resolve.js";
 
 function topicOptions(resolved: Resolved, topic: TopicSettings): TopicOptions {
+  const formatKey = `topics.${topic.name}.record.format`;
   return {
     name: topic.name,
     partitions: topic.partitions,
@@ -14,7 +15,8 @@ function topicOptions(resolved: Resolved, topic: TopicSettings): TopicOptions {
     segmentBytes: topic["segment.bytes"],
     segmentRollMs: topic["segment.roll.ms"],
     // The default is for new topics alone: an existing one keeps its own unless somebody wrote another.
-    recordFormat: resolved.isWritten(`topics.${topic.name}.record.format`) ? topic["record.format"] : undefined,
+    recordFormat: resolved.isWritten(formatKey) ? topic["record.format"] : undefined,
+    recordFormatFrom: resolved.origin(formatKey),
     visibility: topic.visibility,
     flushEveryRecords: topic["flush.every.records"],
     flushEveryMs: topic["flush.every.ms"],

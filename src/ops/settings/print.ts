@@ -1,6 +1,7 @@
 // What --help and --print-config print, and the table of the documentation: all from the one table of settings.
 
 import { factsOf } from "./kinds.js";
+import { topicOrigin } from "./own.js";
 import type { Resolved } from "./resolve.js";
 import { flagOf, isPerTopic, perTopicKeys, rowOf, type SettingKey, settingKeys } from "./table.js";
 
@@ -63,28 +64,32 @@ export function printConfig(resolved: Resolved): string {
   const lines: string[] = [];
   for (const key of settingKeys) {
     if (key === "topics") continue;
-    lines.push(`${key} = ${tomlValue(key, resolved.settings[key])}  # ${resolved.origin(key)}`);
+    lines.push(`${key} = ${tomlValue(key, resolved.settings[key])}  # ${comment(resolved.origin(key))}`);
   }
   for (const topic of resolved.topics) {
     lines.push("", `[topics.${JSON.stringify(topic.name)}]`);
-    lines.push(`partitions = ${topic.partitions}  # ${countOrigin(resolved, topic.name)}`);
+    lines.push(`partitions = ${topic.partitions}  # ${comment(topicOrigin(resolved, topic.name))}`);
     for (const key of perTopicKeys) {
       const own = `topics.${topic.name}.${key}`;
       if (resolved.origin(own) === resolved.origin(key)) continue;
-      lines.push(`${key} = ${tomlValue(key, topic[key as keyof typeof topic])}  # ${resolved.origin(own)}`);
+      lines.push(`${key} = ${tomlValue(key, topic[key as keyof typeof topic])}  # ${comment(resolved.origin(own))}`);
     }
   }
   return `${lines.join("\n")}\n`;
 }
 
-function countOrigin(resolved: Resolved, topic: string): string {
-  const own = `topics.${topic}.partitions`;
-  return resolved.isWritten(own) ? resolved.origin(own) : resolved.origin("topics");
-}
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what TOML takes nowhere as they are.
+const CONTROL = /[\u0000-\u001f\u007f]/g;
+
+const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+/** The name of a file may have line ends in it. */
+const comment = (text: string): string => text.replace(CONTROL, escaped);
+
+/** JSON escapes all that TOML does, but for U+007F. */
+const quoted = (text: string): string => JSON.stringify(text).replace(CONTROL, escaped);
 
 function tomlValue(key: SettingKey, value: unknown): string {
   const shown = factsOf(rowOf(key).kind).show(value);
-  return typeof value === "boolean" || (typeof value === "number" && /^\d+$/.test(shown))
-    ? shown
-    : JSON.stringify(shown);
+  return typeof value === "boolean" || (typeof value === "number" && /^\d+$/.test(shown)) ? shown : quoted(shown);
 }

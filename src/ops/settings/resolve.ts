@@ -30,6 +30,9 @@ export type Resolution =
 
 const DEFAULT = "default";
 
+/** As it was written: JSON has no word for what TOML calls nan and inf. */
+const shown = (value: unknown): string => (typeof value === "number" ? String(value) : JSON.stringify(value));
+
 /** Sources in the order of their rank, highest first. */
 export function resolve(sources: readonly Source[]): Resolution {
   const problems = sources.flatMap((source) => source.problems);
@@ -39,7 +42,7 @@ export function resolve(sources: readonly Source[]): Resolution {
     const result = v.safeParse(kind, entry.value);
     if (result.success) return result.output;
     const why = whyNotTaken(result.issues);
-    const got = `${name}: got ${JSON.stringify(entry.value)} (${entry.from})${why === undefined ? "" : `, and ${why}`}`;
+    const got = `${name}: got ${shown(entry.value)} (${entry.from})${why === undefined ? "" : `, and ${why}`}`;
     problems.push(`${got}; takes ${factsOf(kind).takes}`);
     return undefined;
   };

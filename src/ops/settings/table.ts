@@ -1,6 +1,7 @@
 // Every setting of the broker: one row gives the key of the file, the name of the environment variable, the flag, --help,
 // the validation, --print-config and the table in the documentation. A key that is not here is a refusal to start.
 
+import { isIP } from "node:net";
 import type * as v from "valibot";
 import { PARTITIONS_MAX, SEGMENT_BYTES_MAX } from "../../model/limits.js";
 import { choice, duration, integer, type Kind, list, optional, size, text, yesNo } from "./kinds.js";
@@ -15,6 +16,11 @@ const HOUR = 3600 * SECOND;
 const DAY = 24 * HOUR;
 /** A hundred years: no time span of a log is longer, and sums of two stay exact. */
 const CENTURY = 36_500 * DAY;
+
+/** An address, or what a resolver may know. What ends in a number is an address or nothing: 256.1.1.1 is no name. */
+const isHost = (host: string): boolean =>
+  isIP(host) !== 0 ||
+  (host.length <= 253 && /^[\p{L}\p{N}_-]+(\.[\p{L}\p{N}_-]+)*\.?$/u.test(host) && !/(^|\.)\d+\.?$/.test(host));
 
 interface Row {
   readonly kind: Kind<unknown>;
@@ -35,7 +41,7 @@ const row = <K extends Kind<unknown>>(kind: K, fallback: string, help: string, p
 export const settingsTable = {
   "data.dir": row(text("a directory"), "./millrace-data", "where the log lies"),
   host: row(
-    text("an address or a name to listen on"),
+    text("an address or a name to listen on", isHost),
     "127.0.0.1",
     "where clients connect; there is no authentication",
   ),
@@ -46,7 +52,7 @@ export const settingsTable = {
     "a Unix-domain socket beside it, mode 0600",
   ),
   "ops.enabled": row(yesNo, "true", "the HTTP side port: health, metrics, API and console"),
-  "ops.host": row(text("an address or a name to listen on"), "127.0.0.1", "where the side port listens"),
+  "ops.host": row(text("an address or a name to listen on", isHost), "127.0.0.1", "where the side port listens"),
   "ops.port": row(integer(0, 65_535), "4711", "0 takes any free one"),
   "ops.allowed.hosts": row(
     optional(list("names separated by commas", (name) => /^[A-Za-z0-9.:[\]-]+$/.test(name))),
