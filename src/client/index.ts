@@ -82,7 +82,10 @@ export type {
   AppendOptions,
   Payload,
   ProducerOptions,
+  Records,
+  SendByKey,
   SendOptions,
+  SendToPartition,
   SentBatch,
   SentRecord,
 } from "./producer/producer-options.js";

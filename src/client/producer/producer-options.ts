@@ -55,14 +55,29 @@ export interface ProducerOptions {
 /** Text is taken as UTF-8. */
 export type Payload = string | Uint8Array;
 
-export interface SendOptions {
+/** Records of a batch: an array, or what gives them one by one. Not text, which would be a record for each letter. */
+export type Records = Iterable<Payload> & object;
+
+/** A send whose partition follows from the key, or goes round robin. */
+export interface SendByKey {
   /** Chooses the partition: equal keys, equal partition, while the topic keeps their number. It is not sent. Default: round robin. */
   readonly key?: Payload;
-  /** The partition itself. */
-  readonly partition?: number;
+  readonly partition?: undefined;
   /** Rejects with the signal's reason. What has left by then is written nevertheless; what still waits is not sent. */
   readonly signal?: AbortSignal;
 }
+
+/** A send to a partition that is named. */
+export interface SendToPartition {
+  /** The partition itself. */
+  readonly partition: number;
+  readonly key?: undefined;
+  /** As in {@link SendByKey}. */
+  readonly signal?: AbortSignal;
+}
+
+/** A key chooses the partition: give the one or the other. */
+export type SendOptions = SendByKey | SendToPartition;
 
 export interface AppendOptions {
   readonly partition: number;

@@ -15,6 +15,7 @@ import type {
   AppendOptions,
   Payload,
   ProducerOptions,
+  Records,
   SendOptions,
   SentBatch,
   SentRecord,
@@ -116,7 +117,7 @@ export class Producer implements TopicSender, AsyncDisposable {
    *
    * Rejects as {@link send}; with RECORD_TOO_LARGE when the records do not fit one request.
    */
-  batch(topic: string, records: Iterable<Payload>, options: SendOptions = {}): Promise<SentBatch> {
+  batch(topic: string, records: Records, options: SendOptions = {}): Promise<SentBatch> {
     const bad = badSend(options);
     return bad === undefined ? this.whole(topic, records, options, undefined) : Promise.reject(bad);
   }
@@ -136,7 +137,7 @@ export class Producer implements TopicSender, AsyncDisposable {
    * await events.append(["used"], { partition: 0, expectedOffset: 1 }).catch((error) => console.log(error.code));
    * ```
    */
-  append(topic: string, records: Iterable<Payload>, options: AppendOptions): Promise<SentBatch> {
+  append(topic: string, records: Records, options: AppendOptions): Promise<SentBatch> {
     const bad = badAppend(options, this.dispatch.ack);
     return bad === undefined ? this.whole(topic, records, options, options.expectedOffset) : Promise.reject(bad);
   }
@@ -228,7 +229,7 @@ export class Producer implements TopicSender, AsyncDisposable {
 
   private whole(
     topic: string,
-    records: Iterable<Payload>,
+    records: Records,
     { key, partition, signal }: SendOptions,
     demanded: number | undefined,
   ): Promise<SentBatch> {

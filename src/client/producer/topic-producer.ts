@@ -1,12 +1,12 @@
 // A producer's handle for one topic.
 
-import type { AppendOptions, Payload, SendOptions, SentBatch, SentRecord } from "./producer-options.js";
+import type { AppendOptions, Payload, Records, SendOptions, SentBatch, SentRecord } from "./producer-options.js";
 
 /** What a handle passes its calls to. */
 export interface TopicSender {
   send(topic: string, record: Payload, options?: SendOptions): Promise<SentRecord>;
-  batch(topic: string, records: Iterable<Payload>, options?: SendOptions): Promise<SentBatch>;
-  append(topic: string, records: Iterable<Payload>, options: AppendOptions): Promise<SentBatch>;
+  batch(topic: string, records: Records, options?: SendOptions): Promise<SentBatch>;
+  append(topic: string, records: Records, options: AppendOptions): Promise<SentBatch>;
 }
 
 /** A topic of a producer, from {@link Producer.topic}: the same calls without the topic's name. It holds nothing and need not be closed. */
@@ -22,12 +22,12 @@ export class TopicProducer {
   }
 
   /** As {@link Producer.batch}. */
-  batch(records: Iterable<Payload>, options?: SendOptions): Promise<SentBatch> {
+  batch(records: Records, options?: SendOptions): Promise<SentBatch> {
     return this.sender.batch(this.name, records, options);
   }
 
   /** As {@link Producer.append}. */
-  append(records: Iterable<Payload>, options: AppendOptions): Promise<SentBatch> {
+  append(records: Records, options: AppendOptions): Promise<SentBatch> {
     return this.sender.append(this.name, records, options);
   }
 }

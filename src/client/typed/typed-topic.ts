@@ -7,7 +7,7 @@ import { badTopic } from "../checks.js";
 import type { Codec } from "../codec/codec.js";
 import { EnvelopeCodec, type RecordHeadersInput } from "../codec/envelope.js";
 import type { Producer } from "../producer/producer.js";
-import type { Payload, SentBatch, SentRecord } from "../producer/producer-options.js";
+import type { Payload, SendOptions, SentBatch, SentRecord } from "../producer/producer-options.js";
 import type { FollowOptions, ReplayOptions } from "../subscription/options.js";
 import type { Subscription } from "../subscription/subscription.js";
 import type { OnBad } from "./typed-record.js";
@@ -102,7 +102,7 @@ export class TypedTopic<T> {
     this.check(options, SEND, "send()");
     const key = this.keyFor(value, options);
     const { partition, signal } = options;
-    return this.sender().send(this.name, this.payload(value, key, options), { key, partition, signal });
+    return this.sender().send(this.name, this.payload(value, key, options), { key, partition, signal } as SendOptions);
   }
 
   /**
@@ -114,7 +114,7 @@ export class TypedTopic<T> {
     const { partition, signal } = options;
     const keyed = this.keyed(values, options);
     const key = partition === undefined ? oneKey(keyed.map(({ key: own }) => own)) : undefined;
-    return this.sender().batch(this.name, this.payloads(keyed, options), { key, partition, signal });
+    return this.sender().batch(this.name, this.payloads(keyed, options), { key, partition, signal } as SendOptions);
   }
 
   /**
