@@ -2,6 +2,7 @@
 // file knows when a socket can no longer be trusted, and that everything that was asked on it then ends.
 
 import { connect as connectSocket, type Socket } from "node:net";
+import { ErrorCodes } from "../model/error-codes.js";
 import { MillraceError } from "../model/errors.js";
 import { CLIENT_KEEP_ALIVE_MS, CLIENT_READ_BYTES } from "../model/limits.js";
 import type { RequestKind } from "../protocol/api-keys.js";
@@ -9,6 +10,7 @@ import { onAbort } from "./abort.js";
 import { addressText, type BrokerAddress } from "./address.js";
 import { AnswerCutter } from "./answer-cutter.js";
 import { settle } from "./answers.js";
+import { type BrokerError, brokerError } from "./errors.js";
 import { Outbox } from "./outbox.js";
 import { type Answers, type OpenRequest, type OpenRequestOf, RequestQueue, type RequestTime } from "./request-queue.js";
 
@@ -19,6 +21,7 @@ const CLOSE_WAIT_MS = 2_000;
 const CORRELATION_ID_MAX = 0x7fff_ffff;
 /** In an answer behind its length prefix, the correlation id comes first. */
 const ANSWER_CORRELATION_AT = 0;
+const ANSWER_ERROR_AT = 4;
 
 export class Channel {
   /** Resolves when the socket is gone: with the error, or with undefined when this side closed it. */
@@ -29,6 +32,9 @@ export class Channel {
   private readonly queue: RequestQueue;
   private state: State = "connecting";
   private failure: MillraceError | undefined;
+  /** The broker has said that it stops: it carries out nothing any more that comes, or came, behind what it refused so. */
+  private farewell: BrokerError | undefined;
+  private cancelFarewell: (() => void) | undefined;
   private closing: Promise<void> | undefined;
   /** Those who wait for the kernel. Not a race with `closed`: that would keep something of each for as long as the connection is open. */
   private readonly onFlushed: (() => void)[] = [];
@@ -209,10 +215,24 @@ export class Channel {
     if (!request.expired) settle(request, view, from, end, owned);
     // Only now: when it could not be settled it is still open, and ends with the others.
     this.queue.shift();
+    if (view.getInt16(from + ANSWER_ERROR_AT) === ErrorCodes.SHUTTING_DOWN) this.takeLeave();
+  }
+
+  /** Sends nothing more, so that the broker need not wait, and takes the answers that still come. What has none then is refused, too. */
+  private takeLeave(): void {
+    if (this.farewell !== undefined || this.state === "closed") return;
+    const error = brokerError(ErrorCodes.SHUTTING_DOWN, `requests to ${this.address}`);
+    this.farewell = error;
+    this.failure = error;
+    this.state = "closing";
+    this.outbox.drop();
+    this.socket.end();
+    this.cancelFarewell = this.time.after(CLOSE_WAIT_MS, () => this.break(error));
   }
 
   private socketFailed(cause: Error | undefined): void {
-    if (this.state === "closing" && !this.queue.isAwaited()) this.finish(this.closedHere(), undefined);
+    if (this.farewell !== undefined) this.break(this.farewell);
+    else if (this.state === "closing" && !this.queue.isAwaited()) this.finish(this.closedHere(), undefined);
     else if (this.state === "connecting") this.break(connectFailure(this.address, cause));
     else this.break(this.lost(cause));
   }
@@ -225,6 +245,7 @@ export class Channel {
     if (this.state === "closed") return;
     this.state = "closed";
     this.failure = failure;
+    this.cancelFarewell?.();
     this.socket.destroy();
     this.queue.failAll(toOpenRequests);
     this.tellFlushed();

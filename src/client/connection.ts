@@ -71,7 +71,8 @@ const systemTime: RequestTime = { ...systemTimers, monotonicNow: () => performan
 /**
  * A connection to a broker. Requests are pipelined: any number may be open, each settles with its own answer. A cut
  * connection rejects what is open with CONNECTION_LOST, and whether the broker has carried that out is unknown. So it is
- * after REQUEST_TIMEOUT; the connection stays usable then.
+ * after REQUEST_TIMEOUT; the connection stays usable then. A broker that stops refuses with SHUTTING_DOWN: the connection takes no
+ * request any more then and closes, and whatever is still open on it ends with SHUTTING_DOWN, too, and was not carried out.
  */
 export class Connection implements Link {
   private versions: readonly VersionRange[] = OLDEST_VERSIONS;

@@ -62,6 +62,13 @@ export class Outbox {
     this.socket.uncork();
   }
 
+  /** Forgets what the socket was not given yet. */
+  drop(): void {
+    this.ready = [];
+    this.readyBytes = 0;
+    this.from = this.at;
+  }
+
   /** What was filled since the last cut becomes ready. The rest of the chunk is used on: nobody else writes there. */
   private cut(): void {
     if (this.at === this.from) return;

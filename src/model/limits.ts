@@ -140,6 +140,16 @@ export const MULTI_FETCH_OWED_SHARE = 1 / 16;
 
 /** After the last answer of a stopping broker its sockets are read for so long, so that no unread byte turns the close into a reset. */
 export const STOP_LINGER_MS = 1_000;
+/**
+ * How long after its last request a connection that produces is kept open by a stop, so that what it sends next is refused: what meets
+ * the end of the connection on its way is neither, and its producer cannot know. A producer pauses less between two requests, or it
+ * rarely sends in the fraction of a millisecond that its request is on its way.
+ */
+export const STOP_GRACE_MS = 250;
+/** All of them together: a peer that goes on sending although it is refused must not keep the broker. */
+export const STOP_GRACE_MS_MAX = 1_000;
+/** How often it is looked whether any is left: so much longer does a stop take at most. */
+export const STOP_LOOK_MS = 2;
 
 /** The same signal again within so long is no second wish: a terminal sends ^C to the whole group, and npm passes its own on. */
 export const SIGNAL_ECHO_MS = 500;

@@ -112,6 +112,7 @@ export class Requests {
     const silent = header.ack === AckPolicy.NONE;
     // Nobody waits: the request is done for its connection, and the listener counts what goes wrong.
     if (silent) session.completed++;
+    else session.produces(this.slots.turnStamp);
     if (partition === undefined || partition.writer === undefined || error !== ErrorCodes.NONE) {
       if (!silent) return error;
       this.unacknowledged.appended(partition?.index ?? -1, error, -1, -1);
@@ -138,6 +139,7 @@ export class Requests {
   private fetch(session: Session, correlation: number, decoded: ErrorCode): ErrorCode {
     const header = this.fetchHeader;
     this.counters.values[Count.FETCH_REQUESTS]++;
+    session.reads();
     if (decoded !== ErrorCodes.NONE) return decoded;
     if (this.stopping) return ErrorCodes.SHUTTING_DOWN;
     const partition = this.partitionAt(session, header.topicFrom, header.topicBytes, header.partition);
@@ -155,6 +157,7 @@ export class Requests {
   private multiFetch(session: Session, correlation: number, body: number, end: number): ErrorCode {
     const header = this.multiFetchHeader;
     this.counters.values[Count.FETCH_REQUESTS]++;
+    session.reads();
     const error = decodeMultiFetch(this.view, body, end, header);
     if (error !== ErrorCodes.NONE) return error;
     if (this.stopping) return ErrorCodes.SHUTTING_DOWN;
@@ -175,6 +178,7 @@ export class Requests {
   private listOffsets(session: Session, correlation: number, body: number, end: number): ErrorCode {
     const header = this.listOffsetsHeader;
     this.counters.values[Count.LIST_OFFSETS_REQUESTS]++;
+    session.reads();
     const error = decodeListOffsets(this.view, body, end, header);
     if (error !== ErrorCodes.NONE) return error;
     if (this.stopping) return ErrorCodes.SHUTTING_DOWN;
@@ -194,6 +198,7 @@ export class Requests {
     version: MetadataVersion,
   ): ErrorCode {
     this.counters.values[Count.METADATA_REQUESTS]++;
+    session.asks(this.slots.turnStamp);
     const error = decodeMetadata(this.view, body, end, this.metadataRequest);
     if (error !== ErrorCodes.NONE) return error;
     if (this.stopping) return ErrorCodes.SHUTTING_DOWN;
@@ -212,6 +217,7 @@ export class Requests {
   }
 
   private hello(session: Session, correlation: number, body: number, end: number): ErrorCode {
+    session.asks(this.slots.turnStamp);
     const error = decodeHello(this.view, body, end);
     if (error !== ErrorCodes.NONE) return error;
     if (this.stopping) return ErrorCodes.SHUTTING_DOWN;

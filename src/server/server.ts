@@ -18,7 +18,10 @@ import {
   FRAME_ROWS,
   OUTPUT_SHARE,
   PUT_OFF_MS,
+  STOP_GRACE_MS,
+  STOP_GRACE_MS_MAX,
   STOP_LINGER_MS,
+  STOP_LOOK_MS,
   TURN_BYTES_IN,
   TURN_BYTES_OUT,
 } from "../model/limits.js";
@@ -164,6 +167,7 @@ export class Server implements AppendListener {
     // What the barriers settled is answered here at the latest: `finish` sends what is queued and reads nothing more.
     // Half of the time for answers that were put off, so that there is some left to end the others' connections in order.
     await this.allAnswered(deadline - this.options.stopSendMs / 2);
+    await this.producersLeft(Math.min(STOP_GRACE_MS_MAX, (deadline - performance.now()) / 2));
     const finished = this.selector.finish(STOP_LINGER_MS);
     const left = Math.max(0, deadline - performance.now());
     await Promise.race([finished, setTimeout(left, undefined, { ref: false })]);
@@ -317,6 +321,19 @@ export class Server implements AppendListener {
     for (const failure of this.selector.takeFileFailures()) {
       this.unreadable.add(failure);
       if (!failure.closes) this.broker.counters.fail(ErrorCodes.STORAGE_FAILURE);
+    }
+  }
+
+  /**
+   * What a producer sends just before it sees the end of its connection would be read by nobody, and the producer could not know.
+   * So those that produced a moment ago are kept until they have sent something, are refused it and leave, or send nothing more.
+   */
+  private async producersLeft(graceMs: number): Promise<void> {
+    const until = performance.now() + graceMs;
+    while (performance.now() < until) {
+      const since = stampOf(this.broker.waits.now() - STOP_GRACE_MS);
+      if (!this.sessions.some((session) => session?.mayProduce(since))) return;
+      await setTimeout(STOP_LOOK_MS);
     }
   }
 

@@ -29,5 +29,30 @@ export class Session {
   /** The topic of the last request: mostly also that of the next. */
   topic: Topic | undefined = undefined;
 
+  /** When it last asked for what a producer asks for, as a stamp of {@link ReplySlots.turnStamp}; of a reader, never. */
+  private producedAt = Number.NEGATIVE_INFINITY;
+  private isProducer = false;
+
   constructor(readonly connection: number) {}
+
+  /** It has appended something. */
+  produces(stamp: number): void {
+    this.isProducer = true;
+    this.producedAt = stamp;
+  }
+
+  /** It has asked what the first requests of both kinds of clients ask. */
+  asks(stamp: number): void {
+    this.producedAt = stamp;
+  }
+
+  /** It has read something. What fails of that is read again, so a stop need not care. */
+  reads(): void {
+    if (!this.isProducer) this.producedAt = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Its peer may be about to append something: it was at that since then, and has not said that it sends nothing more. */
+  mayProduce(since: number): boolean {
+    return this.producedAt > since && !this.inputEnded;
+  }
 }
