@@ -14,6 +14,9 @@ export type BrokerAddress = { readonly host: string; readonly port: number } | {
  */
 export function parseBrokerAddress(text: string): BrokerAddress {
   if (typeof text !== "string") throw badArgument("broker", text, "host:port or the path of a Unix socket");
+  if (/^[a-z][a-z\d+.-]*:\/\//i.test(text)) {
+    throw badArgument("broker", text, "host:port without a scheme: the protocol is none of the web's");
+  }
   if (text.includes("/")) return { path: text };
   const match = /^(?:\[(?<v6>[0-9A-Fa-f:.%\w]+)\]|(?<host>[^:\s[\]]+))(?::(?<port>\d{1,5}))?$/.exec(text);
   const host = match?.groups?.v6 ?? match?.groups?.host;

@@ -50,7 +50,7 @@ export interface PartitionOffset {
 }
 
 /**
- * A client of the broker at `options.broker`. Rejects with CONNECTION_FAILED when nobody answers there, and as
+ * A client of the broker at `options.broker`, or at an address alone. Rejects with CONNECTION_FAILED when nobody answers there, and as
  * {@link Connection.connect}.
  *
  * ```ts
@@ -61,8 +61,8 @@ export interface PartitionOffset {
  * await client.close();
  * ```
  */
-export async function connect(options: ConnectOptions = {}): Promise<Client> {
-  const { retryMs, ...connection } = options;
+export async function connect(options: ConnectOptions | string = {}): Promise<Client> {
+  const { retryMs, ...connection } = typeof options === "string" ? { broker: options } : options;
   const bad = badConnection(connection);
   if (bad !== undefined) throw bad;
   return Client.open(brokerBackend(connection), { retryMs });

@@ -16,8 +16,20 @@ describe("a broker's address", () => {
     expect(addressText(address)).toBe(shown);
   });
 
-  it.each(["", ":4710", "host:", "host:0", "host:65536", "host:1x", "a:b:c", "::1", "ho st:1", "[::1", "host:-1"])(
-    "%j is refused",
-    (text) => expect(() => parseBrokerAddress(text)).toThrow(expect.objectContaining({ code: "BAD_ARGUMENT" })),
+  it.each([
+    "",
+    ":4710",
+    "host:",
+    "host:0",
+    "host:65536",
+    "host:1x",
+    "a:b:c",
+    "::1",
+    "ho st:1",
+    "[::1",
+    "host:-1",
+    "http://host:4710",
+  ])("%j is refused", (text) =>
+    expect(() => parseBrokerAddress(text)).toThrow(expect.objectContaining({ code: "BAD_ARGUMENT" })),
   );
 });

@@ -1,13 +1,14 @@
 // A subscription that remembers how far it was handled. A batch is handled when the next one is asked for: then, and not when
 // it was given, it is saved.
 
-import { badArgument, badOptions } from "../../model/arguments.js";
+import { badArgument, badOptions, shown } from "../../model/arguments.js";
 import { CHECKPOINT_EVERY_MS } from "../../model/limits.js";
 import { Saver } from "../checkpoint/saver.js";
-import type { CheckpointPosition, CheckpointStore } from "../checkpoint/store.js";
+import { type CheckpointPosition, type CheckpointStore, checkpointFailure } from "../checkpoint/store.js";
 import { badTime } from "../checks.js";
 import type { ReadPosition } from "../read-position.js";
 import type { RecordBatch } from "../record-batch.js";
+import { isOffset } from "../start-position.js";
 import type { AsyncItems } from "./async-items.js";
 import { BatchIterator } from "./batches.js";
 import { Reading, type ReadingPlan, type SubscriptionHost } from "./reading.js";
@@ -54,7 +55,7 @@ export class CheckpointedSubscription implements AsyncIterable<RecordBatch> {
     const saver = new Saver(store, this.saveEveryMs);
     this.saver = saver;
     const reading = new Reading(host, plan, {
-      load: () => store.load(),
+      load: async () => checkedPositions(await store.load()),
       // Whoever begins at the end and is ended before anything comes would the next time begin at the end of then; so with a partition
       // that was added, when the options say latest.
       begun: (positions) => saver.handled(positions.map(positionOf)),
@@ -91,6 +92,7 @@ export class CheckpointedSubscription implements AsyncIterable<RecordBatch> {
    * ```
    */
   async run(handler: (batch: RecordBatch) => unknown): Promise<void> {
+    if (typeof handler !== "function") throw badArgument("handler", handler, "a function that is given each batch");
     for await (const batch of this) {
       if ((await handler(batch)) !== false) continue;
       await this.save(batch);
@@ -112,6 +114,22 @@ const positionAfter = ({ topic, partition, nextOffset, epoch }: RecordBatch): Ch
   offset: nextOffset,
   epoch,
 });
+
+/** What a store of the caller's own has brought. */
+function checkedPositions(loaded: unknown): readonly CheckpointPosition[] {
+  if (!Array.isArray(loaded)) {
+    throw checkpointFailure(
+      `load() of the checkpoint store brought ${shown(loaded)}: expected an array, [] when nothing is kept`,
+    );
+  }
+  for (const each of loaded) {
+    const { topic, partition, offset, epoch } = (each ?? {}) as Partial<CheckpointPosition>;
+    if (typeof topic === "string" && isOffset(partition) && isOffset(offset) && Number.isInteger(epoch)) continue;
+    const text = `load() of the checkpoint store brought topic ${shown(topic)}, partition ${shown(partition)}, offset ${shown(offset)}, epoch ${shown(epoch)}`;
+    throw checkpointFailure(`${text}: expected a name and three whole numbers`);
+  }
+  return loaded;
+}
 
 function badStore(store: unknown) {
   const { load, save } = (store ?? {}) as Partial<CheckpointStore>;

@@ -192,6 +192,25 @@ describe("a checkpointing subscription", () => {
     expect((await readAll(second)).sort()).toEqual(["orders-0 5", "orders-0 6", "orders-1 0"]);
   });
 
+  it("takes a store that saves at once, and names one that brings no positions", async () => {
+    const { broker, client } = await clientOf();
+    fill(broker, "orders", 0, 2);
+    const over = (load: () => unknown, save: () => unknown = () => undefined) =>
+      client.replay("orders").checkpointing({ load, save } as never);
+    let saves = 0;
+    await over(
+      () => [],
+      () => void saves++,
+    ).run(() => undefined);
+    expect(saves).toBeGreaterThan(0);
+    for (const loaded of [undefined, {}, [{ topic: "orders", partition: 0, offset: "7", epoch: 0 }], [undefined]]) {
+      const failing = over(() => loaded).run(() => undefined);
+      await expect(failing).rejects.toMatchObject({ code: "CHECKPOINT_FAILED" });
+      await expect(failing).rejects.toThrow("load() of the checkpoint store brought");
+    }
+    await expect(over(() => []).run(undefined as never)).rejects.toMatchObject({ code: "BAD_ARGUMENT" });
+  });
+
   it("refuses what is no store, and options that are not there", async () => {
     const { client } = await clientOf();
     const checkpointing = (...args: unknown[]) =>
