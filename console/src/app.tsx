@@ -14,6 +14,7 @@ import { Tail } from "./pages/tail.js";
 import { Topic } from "./pages/topic.js";
 import { Topics } from "./pages/topics.js";
 import { Banner, StatePill } from "./parts/banner.js";
+import { Boundary } from "./parts/boundary.js";
 import { Help } from "./parts/help.js";
 
 export function App() {
@@ -81,7 +82,11 @@ export function App() {
       </header>
       <Banner />
       <main ref={main} id="main" tabIndex={-1}>
-        <div class="page">{contentOf(page, query)}</div>
+        <div class="page">
+          <Boundary of={`${path}?${query}`} what="This page">
+            {contentOf(page, query)}
+          </Boundary>
+        </div>
       </main>
       {help ? <Help onClose={() => setHelp(false)} /> : null}
     </div>

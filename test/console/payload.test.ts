@@ -2,7 +2,16 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeBase64, guessKind, hexLines, indentJson, preview, visible } from "../../console/src/lib/payload.js";
+import {
+  decodeBase64,
+  guessKind,
+  hexLines,
+  indentJson,
+  JSON_DEPTH_MAX,
+  JSON_LENGTH_MAX,
+  preview,
+  visible,
+} from "../../console/src/lib/payload.js";
 import { printedSeed } from "../support/seed.js";
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -56,7 +65,26 @@ describe("JSON", () => {
   });
 
   it("that is none says why", () => {
-    expect(indentJson("{a}")).toEqual({ ok: false, why: expect.stringMatching(/JSON/) });
+    expect(indentJson("{a}")).toEqual({ ok: false, why: expect.stringMatching(/^Not JSON: .*JSON/) });
+  });
+
+  const nested = (depth: number, within = ""): string => "[".repeat(depth) + within + "]".repeat(depth);
+
+  it("that is nested deeper than anybody reads is not indented, however deep, and says so", () => {
+    const last = indentJson(nested(JSON_DEPTH_MAX, "1"));
+    expect(last.ok && last.text).toBe(JSON.stringify(JSON.parse(nested(JSON_DEPTH_MAX, "1")), undefined, 2));
+    const refused = { ok: false, why: `JSON that is nested too deep (more than ${JSON_DEPTH_MAX})` };
+    for (const depth of [JSON_DEPTH_MAX + 1, 3_000, 20_000, 131_000]) {
+      expect(indentJson(nested(depth)), String(depth)).toEqual(refused);
+      // It is shown as JSON, which says why it is text.
+      expect(guessKind(utf8(nested(depth)), false)).toBe("json");
+    }
+  });
+
+  it("that would become too long is not indented", () => {
+    const wide = nested(JSON_DEPTH_MAX - 1, Array.from({ length: 10_000 }, () => "1").join(","));
+    expect(wide.length).toBeLessThan(JSON_LENGTH_MAX / 8);
+    expect(indentJson(wide)).toEqual({ ok: false, why: "JSON that is too long with its lines indented" });
   });
 
   it("is what JSON.stringify makes of it, whatever it is", () => {

@@ -35,9 +35,18 @@ export const preview = (bytes: Uint8Array, length = 200): string =>
 /** How it is best shown at first. `cut`: its end is not here, so that JSON could not be whole. */
 export function guessKind(bytes: Uint8Array, cut: boolean): PayloadKind {
   if (!looksLikeText(bytes, cut)) return "hex";
-  return !cut && /^\s*[[{]/.test(decodeText(bytes.subarray(0, 64))) && indentJson(decodeText(bytes)).ok
+  return !cut && /^\s*[[{]/.test(decodeText(bytes.subarray(0, 64))) && whyNoJson(decodeText(bytes)) === undefined
     ? "json"
     : "text";
+}
+
+function whyNoJson(text: string): string | undefined {
+  try {
+    JSON.parse(text);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
 function looksLikeText(bytes: Uint8Array, cut: boolean): boolean {
@@ -53,33 +62,46 @@ function looksLikeText(bytes: Uint8Array, cut: boolean): boolean {
 
 export type Indented = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly why: string };
 
+/** Nobody reads lines that begin further to the right, and a level costs two signs in every line within it. */
+export const JSON_DEPTH_MAX = 100;
+/** A browser lays out so many signs in some hundredths of a second; it is twice what the broker sends of a payload. */
+export const JSON_LENGTH_MAX = 512 * 1024;
+
 /**
  * JSON with its lines indented and everything else as it was written: parsing and writing it again would round long numbers and
- * drop a key that is there twice, which may be what somebody looks for.
+ * drop a key that is there twice, which may be what somebody looks for. Bounded, as its length grows with the square of the depth.
  */
 export function indentJson(text: string): Indented {
-  try {
-    JSON.parse(text);
-  } catch (error) {
-    return { ok: false, why: error instanceof Error ? error.message : String(error) };
-  }
+  const wrong = whyNoJson(text);
+  if (wrong !== undefined) return { ok: false, why: `Not JSON: ${wrong}` };
   let depth = 0;
-  const line = (): string => `\n${"  ".repeat(depth)}`;
+  let length = 0;
+  const out: string[] = [];
+  const put = (piece: string): void => {
+    out.push(piece);
+    length += piece.length;
+  };
+  const line = (): void => put(`\n${"  ".repeat(depth)}`);
   // Strings as wholes, then single signs; what JSON.parse took has nothing else.
   const tokens = text.match(/"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g) ?? [];
-  const out: string[] = [];
-  tokens.forEach((token, at) => {
-    const next = tokens[at + 1];
+  for (const [at, token] of tokens.entries()) {
     if (token === "{" || token === "[") {
       depth++;
-      out.push(token, next === "}" || next === "]" ? "" : line());
+      const next = tokens[at + 1];
+      put(token);
+      if (next !== "}" && next !== "]") line();
     } else if (token === "}" || token === "]") {
       depth--;
       const before = tokens[at - 1];
-      out.push(before === "{" || before === "[" ? "" : line(), token);
-    } else if (token === ",") out.push(token, line());
-    else out.push(token === ":" ? ": " : token);
-  });
+      if (before !== "{" && before !== "[") line();
+      put(token);
+    } else {
+      put(token === ":" ? ": " : token);
+      if (token === ",") line();
+    }
+    if (depth > JSON_DEPTH_MAX) return { ok: false, why: `JSON that is nested too deep (more than ${JSON_DEPTH_MAX})` };
+    if (length > JSON_LENGTH_MAX) return { ok: false, why: `JSON that is too long with its lines indented` };
+  }
   return { ok: true, text: out.join("") };
 }
 

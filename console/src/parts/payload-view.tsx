@@ -14,6 +14,7 @@ import {
   type PayloadKind,
   visible,
 } from "../lib/payload.js";
+import { Boundary } from "./boundary.js";
 
 /** A browser lays out so much text at once without a pause; the rest comes when it is asked for. */
 const SHOWN_BYTES = 16 * 1024;
@@ -32,14 +33,25 @@ export interface PayloadViewProps {
   readonly record: RecordView;
 }
 
-export function PayloadView({ topic, partition, record }: PayloadViewProps) {
+/** What cannot be drawn of one record does not take the list beside it away. */
+export function PayloadView(props: PayloadViewProps) {
+  const { topic, partition, record } = props;
+  return (
+    <Boundary of={`${topic}/${partition}/${record.offset}`} what={`Record ${exact(record.offset)}`}>
+      <Payload {...props} />
+    </Boundary>
+  );
+}
+
+function Payload({ topic, partition, record }: PayloadViewProps) {
   const [chosen, setChosen] = useState<PayloadKind>();
   const [shown, setShown] = useState(SHOWN_BYTES);
   const [more, setMore] = useState<{ readonly of: string; readonly record?: RecordView; readonly failed?: string }>();
   const key = `${topic}/${partition}/${record.offset}`;
   const whole = more?.of === key && more.record !== undefined ? more.record : record;
   const payload = useMemo(() => decodeBase64(whole.payload), [whole.payload]);
-  const kind = chosen ?? guessKind(payload, whole.cut);
+  const guessed = useMemo(() => guessKind(payload, whole.cut), [payload, whole.cut]);
+  const kind = chosen ?? guessed;
   useEffect(() => setShown(SHOWN_BYTES), [key]);
   useShortcuts(
     "Payload",
@@ -60,7 +72,10 @@ export function PayloadView({ topic, partition, record }: PayloadViewProps) {
     }
   };
 
-  const { text, note } = textOf(payload.subarray(0, shown), kind, whole.cut || payload.length > shown);
+  const { text, note } = useMemo(
+    () => textOf(payload.subarray(0, shown), kind, whole.cut || payload.length > shown),
+    [payload, shown, kind, whole.cut],
+  );
   return (
     <section class="payload" aria-label={`Record ${record.offset}`}>
       <header>
@@ -128,6 +143,6 @@ function textOf(
   if (kind === "text") return { text: visible(text) };
   const indented = indentJson(text);
   if (indented.ok) return { text: visible(indented.text) };
-  const why = cut ? "Not all of it is here, so it cannot be read as JSON" : `Not JSON: ${indented.why}`;
+  const why = cut ? "Not all of it is here, so it cannot be read as JSON" : indented.why;
   return { text: visible(text), note: `${why}. As text:` };
 }
