@@ -19,28 +19,45 @@ function rates(first: number, next: number): Rates {
 
 describe("the history of rates", () => {
   it("grows by what is new, and keeps ten minutes", () => {
-    let history: History = withRates(emptyHistory, rates(0, 3));
-    history = withRates(history, rates(3, 3));
-    history = withRates(history, rates(3, 700));
+    let history: History = withRates(emptyHistory, rates(0, 3), "a");
+    history = withRates(history, rates(3, 3), "a");
+    history = withRates(history, rates(3, 700), "a");
     expect([history.next, history.atMs.length, history.atMs[0]]).toEqual([700, 600, 100_000]);
     expect([history.columns.errors?.[0], latest(history, "errors")]).toEqual([100, 699]);
   });
 
   it("begins anew when the broker did", () => {
-    const before = withRates(emptyHistory, rates(0, 500));
+    const before = withRates(emptyHistory, rates(0, 500), "a");
     // It answers with what it has, which is less than what was asked for.
-    const asked = withRates(before, rates(2, 2));
+    const asked = withRates(before, rates(2, 2), "a");
     expect([asked.next, asked.atMs]).toEqual([0, []]);
-    expect(withRates(asked, rates(0, 3)).atMs).toEqual([0, 1000, 2000]);
+    expect(withRates(asked, rates(0, 3), "a").atMs).toEqual([0, 1000, 2000]);
+  });
+
+  it("begins anew when another run had as many samples as the page had seen", () => {
+    const before = withRates(emptyHistory, rates(0, 50), "a");
+    const asked = withRates(before, rates(50, 90), "b");
+    expect(asked).toEqual({ ...emptyHistory, run: "b" });
+    expect(withRates(asked, rates(0, 91), "b").atMs).toHaveLength(91);
+  });
+
+  it("goes on when its run becomes known, or is not known for a while", () => {
+    const unknown = withRates(emptyHistory, rates(0, 3), undefined);
+    const known = withRates(unknown, rates(3, 5), "a");
+    const later = withRates(known, rates(5, 6), undefined);
+    expect([known.atMs.length, later.atMs.length, later.run]).toEqual([5, 6, "a"]);
   });
 
   it("leaves no hole when more was missed than the broker keeps", () => {
-    const history = withRates(withRates(emptyHistory, rates(0, 10)), rates(900, 905));
+    const history = withRates(withRates(emptyHistory, rates(0, 10), "a"), rates(900, 905), "a");
     expect(history.atMs).toEqual([900_000, 901_000, 902_000, 903_000, 904_000]);
   });
 
   it("has no newest number where there was nothing to measure", () => {
-    const history: History = { ...withRates(emptyHistory, rates(0, 3)), columns: { fetchP50Ms: [1, 2, null, null] } };
+    const history: History = {
+      ...withRates(emptyHistory, rates(0, 3), "a"),
+      columns: { fetchP50Ms: [1, 2, null, null] },
+    };
     expect([latest(history, "fetchP50Ms"), latestWithin(history, "fetchP50Ms", 3)]).toEqual([null, 2]);
     expect([latestWithin(history, "fetchP50Ms", 2), latest(history, "errors")]).toEqual([null, null]);
   });

@@ -74,6 +74,19 @@ describe("rates", () => {
     expect(rates.rates(99)).toMatchObject({ first: 3, next: 3, atMs: [] });
   });
 
+  it("have no quantile of the loop's delay beyond the longest, although its bucket reaches further", () => {
+    const play = new Play();
+    play.open();
+    for (let i = 0; i < 200; i++) play.rates.loop.late(0.213);
+    play.time.advance(1000);
+    play.time.advance(1000);
+    const { loopDelayP99Ms, loopDelayMaxMs } = play.rates.rates().columns;
+    expect([loopDelayP99Ms, loopDelayMaxMs]).toEqual([
+      [0.213, 0],
+      [0.213, 0],
+    ]);
+  });
+
   it("are kept for ten minutes", () => {
     const play = new Play();
     play.open();

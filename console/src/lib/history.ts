@@ -6,6 +6,8 @@ import type { RateColumns, Rates } from "../../../src/ops/api/types.js";
 export type RateColumn = keyof RateColumns;
 
 export interface History {
+  /** Of which run of the broker the rows are, as far as is known. */
+  readonly run: string | undefined;
   /** `since` of the next question. */
   readonly next: number;
   readonly atMs: readonly number[];
@@ -15,9 +17,14 @@ export interface History {
 /** As many as the broker keeps. */
 const ROWS_MAX = 600;
 
-export const emptyHistory: History = { next: 0, atMs: [], columns: {} };
+export const emptyHistory: History = { run: undefined, next: 0, atMs: [], columns: {} };
 
-export function withRates(history: History, rates: Rates): History {
+/** `run`: which run of the broker is known to have answered last; its numbers say nothing of it. */
+export function withRates(history: History, rates: Rates, run: string | undefined): History {
+  // What was asked for belongs to the rows of another run: all of this one is asked for next.
+  if (history.run !== undefined && run !== undefined && run !== history.run && history.next > 0) {
+    return { ...emptyHistory, run };
+  }
   // Numbers that went back, or that do not follow: another run of the broker, or more was missed than is kept.
   const follows = rates.first === history.next && rates.next >= history.next;
   const before = follows ? history : emptyHistory;
@@ -28,7 +35,7 @@ export function withRates(history: History, rates: Rates): History {
   }
   // Nothing that follows and nothing new: what is asked for next begins at the start, to get all of it.
   const next = follows || rates.atMs.length > 0 ? rates.next : 0;
-  return { next, atMs: joined(before.atMs, rates.atMs), columns };
+  return { run: run ?? history.run, next, atMs: joined(before.atMs, rates.atMs), columns };
 }
 
 /** The newest number of a column that is there. */

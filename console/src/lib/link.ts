@@ -61,16 +61,16 @@ async function look(): Promise<void> {
 }
 
 let timer: ReturnType<typeof setTimeout> | undefined;
-let looking = false;
+let looking: Promise<void> | undefined;
 
-/** Looks now, and from then on. */
+/** Looks now, and from then on. Comes back when an answer is there, or is not to come. */
 export async function watchLink(): Promise<void> {
   clearTimeout(timer);
-  if (looking) return;
-  looking = true;
-  await look();
-  looking = false;
-  timer = setTimeout(() => void watchLink(), EVERY_MS);
+  looking ??= look().finally(() => {
+    looking = undefined;
+    timer = setTimeout(() => void watchLink(), EVERY_MS);
+  });
+  await looking;
 }
 
 /** Somebody found nobody there. */

@@ -177,7 +177,8 @@ export class RateSampler {
       fetchP99Ms: fetch.p99,
       barrierP50Ms: barrier.p50,
       barrierP99Ms: barrier.p99,
-      loopDelayP99Ms: delays.p99,
+      // Its bucket reaches beyond the longest.
+      loopDelayP99Ms: Math.min(delays.p99, loop.maxMs),
       loopDelayMaxMs: loop.maxMs,
       loopActive: loop.active,
       fetchesWaiting: broker.waits.purgatory.waiting,

@@ -15,6 +15,8 @@ import { documentScreenshot, screenshot, useChromium, visit } from "./chromium.j
 useChromium();
 
 const ops = { "ops.enabled": true, "ops.port": 0 };
+/** What the page asks for each second. */
+const SLOWLY = { timeout: 15_000 };
 const banner = (page: Page): Promise<string> => page.locator(".banner").first().innerText();
 
 describe("the console of a broker", () => {
@@ -47,6 +49,69 @@ describe("the console of a broker", () => {
     await page.getByText("no answer within 5 s").waitFor();
     broker.kill("SIGCONT");
     await expect.poll(() => page.locator(".pill").first().innerText(), { timeout: 15_000 }).toBe("ready");
+  });
+
+  it("that answers what cannot be drawn costs one page, and says so", async () => {
+    const broker = await runBroker(ops);
+    const { page } = await visit(broker.opsPort, "#/topics");
+    await page.locator(".rows .row").first().waitFor();
+    await page.route("**/api/topics/orders?*", (route) => route.fulfill({ json: { topic: null, partitions: [] } }));
+    await page.evaluate(() => location.assign("#/topics/orders"));
+    await page.getByText("This page cannot be shown.").waitFor();
+    expect(await page.locator(".failed").innerText()).toMatch(/The console failed to draw it: .*null.*Everything else/);
+    expect(await page.locator(".pill").first().innerText()).toBe("ready");
+    // Keys lead on, and what was broken is tried anew.
+    await page.keyboard.press("g");
+    await page.keyboard.press("b");
+    await expect.poll(() => page.locator("h1").first().innerText()).toBe("Broker");
+    expect(await page.locator(".failed").count()).toBe(0);
+    await page.goBack();
+    await page.getByText("This page cannot be shown.").waitFor();
+    await page.unroute("**/api/topics/orders?*");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await expect.poll(() => page.locator("h1").first().innerText()).toBe("orders");
+  });
+
+  it("that began anew while nobody looked, and has more samples than the page had seen, is charted from its start", async () => {
+    const broker = await runBroker(ops);
+    const { page, asked } = await visit(broker.opsPort, "#/topics");
+    await page.locator(".rows .row").first().waitFor();
+    const run = { pid: 1, samples: 50 };
+    await page.route("**/api/broker", async (route) => {
+      const info = (await (await route.fetch()).json()) as BrokerInfo;
+      await route.fulfill({ json: { ...info, pid: run.pid } });
+    });
+    await page.route("**/api/rates?*", (route) => {
+      const first = Number(new URL(route.request().url()).searchParams.get("since"));
+      const next = run.samples;
+      const atMs = Array.from({ length: next - first }, (_, i) => Date.now() - (next - first - i) * 1000);
+      return route.fulfill({ json: { intervalMs: 1000, first, next, atMs, columns: {} } });
+    });
+    const look = (hidden: boolean) =>
+      page.evaluate((value) => {
+        Object.defineProperty(document, "hidden", { configurable: true, get: () => value });
+        document.dispatchEvent(new Event("visibilitychange"));
+      }, hidden);
+    // The page knows which run it is before it sees a row of it.
+    await page.waitForResponse("**/api/broker");
+    await page.waitForResponse("**/api/broker");
+    await page.evaluate(() => location.assign("#/"));
+    const since = () => asked.filter((url) => url.includes("/rates?")).map((url) => url.replace(/.*since=/, ""));
+    await expect.poll(() => since().at(-1), SLOWLY).toBe("50");
+    expect(since().filter((each) => each === "0")).toHaveLength(1);
+    await look(true);
+    await page.waitForTimeout(1_500);
+    Object.assign(run, { pid: 2, samples: 90 });
+    await look(false);
+    await expect.poll(() => since().at(-1), SLOWLY).toBe("90");
+    expect(since().filter((each) => each === "0")).toHaveLength(2);
+    // The same broker, after a while: nothing is asked for twice.
+    await look(true);
+    await page.waitForTimeout(1_500);
+    run.samples = 130;
+    await look(false);
+    await expect.poll(() => since().at(-1), SLOWLY).toBe("130");
+    expect(since().filter((each) => each === "0")).toHaveLength(2);
   });
 
   it("that starts or stops says which", async () => {
