@@ -12,7 +12,7 @@ import {
   plural,
   span,
 } from "../../console/src/lib/format.js";
-import { parseOffset, parsePartitions, parseTime } from "../../console/src/lib/parse.js";
+import { parseOffset, parsePartitions, parseTime, readTime } from "../../console/src/lib/parse.js";
 
 const zone = process.env.TZ;
 beforeAll(() => {
@@ -112,6 +112,26 @@ describe("a search field takes", () => {
   it.each(["", "soon", "25:00", "2026-13-01", "12", "15x", "1969-01-01"])("no time %j", (text) =>
     expect(parseTime(text, now)).toBeUndefined(),
   );
+
+  it.each([
+    ["2026-02-30 14:05", "There is no 2026-02-30."],
+    ["2026-02-29", "There is no 2026-02-29."],
+    ["2026-04-31T00:00:00Z", "There is no 2026-04-31."],
+    ["2026-13-01", "There is no 2026-13-01."],
+    ["2026-03-29 02:30", "There is no 02:30 on 2026-03-29 in your time zone: clocks are put forward."],
+    ["2026-01-31 25:00", expect.stringMatching(/^Write 2026-01-31 14:05, /)],
+    ["soon", expect.stringMatching(/^Write 2026-01-31 14:05, /)],
+    ["99999d", expect.stringMatching(/^Write 2026-01-31 14:05, /)],
+  ])("no time %j, and says why", (text, why) => expect(readTime(text, now)).toEqual({ why }));
+
+  it.each([
+    ["2028-02-29 00:00", "2028-02-28T23:00:00Z"],
+    ["2026-01-31 24:00", "2026-01-31T23:00:00Z"],
+    ["2026-03-29 03:00", "2026-03-29T01:00:00Z"],
+    // In autumn an hour is there twice.
+    ["2026-10-25 02:30", "2026-10-25T00:30:00Z"],
+    ["2026-03-29T02:30:00Z", "2026-03-29T02:30:00Z"],
+  ])("the time %j, which exists", (text, iso) => expect(parseTime(text, now)).toBe(Date.parse(iso)));
 
   it("what dateTime shows", () => {
     expect(dateTime(now)).toBe("2026-07-01 14:00:00");

@@ -2,10 +2,10 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { OffsetAtTime, RecordsPage } from "../../../src/ops/api/types.js";
-import { apiUrl, ask, messageOf } from "../lib/api.js";
+import { apiUrl, ask, messageOf, type Refusal } from "../lib/api.js";
 import { bytes, dateTime, exact, offsetWidth } from "../lib/format.js";
 import { useShortcuts } from "../lib/keys.js";
-import { parseOffset, parseTime } from "../lib/parse.js";
+import { parseOffset, readTime } from "../lib/parse.js";
 import { usePartition } from "../lib/partition-feed.js";
 import { decodeBase64, preview } from "../lib/payload.js";
 import { usePolled } from "../lib/polled.js";
@@ -13,6 +13,7 @@ import { to } from "../lib/router.js";
 import { Trouble } from "../parts/facts.js";
 import { type Column, Grid } from "../parts/grid.js";
 import { PayloadView } from "../parts/payload-view.js";
+import { Wrong } from "../parts/wrong.js";
 import { PartitionHead, type PartitionProps } from "./partition.js";
 
 const PAGE = 200;
@@ -94,7 +95,7 @@ export function Records({ topic, partition, offset, note }: RecordsProps) {
             </span>
           </div>
           <p class="note" role="status">
-            {refusal !== undefined ? <span class="bad">{refusal.message}. </span> : null}
+            {refusal !== undefined ? <span class="bad">{refusalText(refusal, from)} </span> : null}
             {note === undefined ? "" : `${note} `}
             {info === undefined ? "" : rangeText(start, info.highWatermark, records)}
           </p>
@@ -129,6 +130,10 @@ export function Records({ topic, partition, offset, note }: RecordsProps) {
   );
 }
 
+/** The broker names where the log ends, which is no record; what can be read is said beside it. */
+const refusalText = ({ code, message }: Refusal, from: number | undefined): string =>
+  code === "OFFSET_OUT_OF_RANGE" && from !== undefined ? `There is no record ${exact(from)} here.` : `${message}.`;
+
 function rangeText(start: number, end: number, records: RecordsPage["records"]): string {
   const first = records[0];
   const last = records.at(-1);
@@ -150,7 +155,8 @@ function OffsetSearch({ go }: { readonly go: (offset: number) => void }) {
   const [typed, setTyped] = useState("");
   const input = useRef<HTMLInputElement>(null);
   const offset = parseOffset(typed);
-  useShortcuts("Search", [{ keys: "/", what: "search by offset", act: () => input.current?.focus() }]);
+  const wrong = typed.trim() !== "" && offset === undefined;
+  useShortcuts("Search", [{ keys: "/", what: "search by offset", act: () => input.current?.select() }]);
   return (
     <form
       class="inline"
@@ -170,13 +176,15 @@ function OffsetSearch({ go }: { readonly go: (offset: number) => void }) {
           inputMode="numeric"
           autocomplete="off"
           value={typed}
-          aria-invalid={typed !== "" && offset === undefined}
+          aria-invalid={wrong}
+          aria-describedby={wrong ? "offset-wrong" : undefined}
           onInput={(event) => setTyped(event.currentTarget.value)}
         />
       </label>
       <button type="submit" disabled={offset === undefined}>
         Find
       </button>
+      {wrong ? <Wrong id="offset-wrong">An offset is a whole number from 0 on, such as 1,234.</Wrong> : null}
     </form>
   );
 }
@@ -185,8 +193,10 @@ function TimeSearch({ topic, partition }: PartitionProps) {
   const [typed, setTyped] = useState("");
   const [failed, setFailed] = useState<string>();
   const input = useRef<HTMLInputElement>(null);
-  const ms = parseTime(typed, Date.now());
-  useShortcuts("Search by time", [{ keys: "@", what: "search by time", act: () => input.current?.focus() }]);
+  const read = readTime(typed, Date.now());
+  const ms = "ms" in read ? read.ms : undefined;
+  const wrong = typed.trim() === "" || "ms" in read ? undefined : read.why;
+  useShortcuts("Search by time", [{ keys: "@", what: "search by time", act: () => input.current?.select() }]);
   const find = async (): Promise<void> => {
     if (ms === undefined) return;
     setFailed(undefined);
@@ -216,14 +226,22 @@ function TimeSearch({ topic, partition }: PartitionProps) {
           autocomplete="off"
           placeholder="14:05 or 15m ago"
           value={typed}
-          aria-invalid={typed !== "" && ms === undefined}
-          onInput={(event) => setTyped(event.currentTarget.value)}
+          aria-invalid={wrong !== undefined}
+          aria-describedby={wrong === undefined ? undefined : "time-wrong"}
+          onInput={(event) => {
+            setFailed(undefined);
+            setTyped(event.currentTarget.value);
+          }}
         />
       </label>
       <button type="submit" disabled={ms === undefined}>
         Find
       </button>
-      <small class={failed === undefined ? "quiet" : "bad"}>{failed ?? (ms === undefined ? "" : dateTime(ms))}</small>
+      {wrong !== undefined || failed !== undefined ? (
+        <Wrong id="time-wrong">{wrong ?? failed}</Wrong>
+      ) : (
+        <small class="quiet">{ms === undefined ? "" : dateTime(ms)}</small>
+      )}
     </form>
   );
 }

@@ -14,6 +14,7 @@ import { to } from "../lib/router.js";
 import { emptyTail, type SeenRecord, TailFeed, type TailView } from "../lib/tail-feed.js";
 import { type Column, Grid } from "../parts/grid.js";
 import { PayloadView } from "../parts/payload-view.js";
+import { Wrong } from "../parts/wrong.js";
 
 /** As many as the broker takes for one tail. */
 const PARTITIONS_MAX = 64;
@@ -59,7 +60,8 @@ export function Tail({ topic, partitions }: { readonly topic: string; readonly p
   };
   const clear = (): void => {
     feed.current?.clear();
-    setHeld(undefined);
+    // A hold is ended by whoever made it, and not by this.
+    setHeld((old) => (old === undefined ? undefined : { ...old, records: [], came: 0, leftOut: 0 }));
     setChosen(undefined);
   };
   const previews = useMemo(() => new Map<string, string>(), [topic]);
@@ -116,7 +118,7 @@ export function Tail({ topic, partitions }: { readonly topic: string; readonly p
             const at = records[index];
             if (at !== undefined) setChosen(keyOf(at));
           }}
-          empty={view.state === "live" ? "Nothing came yet. Records show here within a second." : "…"}
+          empty={emptyText(view, held !== undefined)}
           row={(index) => {
             const each = records[index];
             if (each === undefined) return undefined;
@@ -135,6 +137,11 @@ export function Tail({ topic, partitions }: { readonly topic: string; readonly p
       </div>
     </>
   );
+}
+
+function emptyText({ state }: TailView, held: boolean): string {
+  if (held) return "Nothing is kept here, and what comes is held back. Go on to see it.";
+  return state === "live" ? "Nothing came yet. Records show here within a second." : "…";
 }
 
 const keyOf = ({ partition, offset }: SeenRecord): string => `${partition}/${offset}`;
@@ -190,7 +197,7 @@ function PartitionChoice({ topic, all, partitions }: ChoiceProps) {
   const [typed, setTyped] = useState(partitions ?? "");
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => setTyped(partitions ?? ""), [partitions]);
-  useShortcuts("Partitions", [{ keys: "/", what: "choose partitions", act: () => input.current?.focus() }]);
+  useShortcuts("Partitions", [{ keys: "/", what: "choose partitions", act: () => input.current?.select() }]);
   const parsed = parsePartitions(typed);
   const valid = parsed !== undefined && parsed.length <= PARTITIONS_MAX && parsed.every((id) => id < all);
   if (all < 2) return null;
@@ -213,12 +220,18 @@ function PartitionChoice({ topic, all, partitions }: ChoiceProps) {
           placeholder={all > PARTITIONS_MAX ? `0-${PARTITIONS_MAX - 1}` : "all"}
           title={`Numbers and ranges, as 0,2,5-7, at most ${PARTITIONS_MAX}; none: all`}
           aria-invalid={!valid}
+          aria-describedby={valid ? undefined : "partitions-wrong"}
           onInput={(event) => setTyped(event.currentTarget.value)}
         />
       </label>
       <button type="submit" disabled={!valid}>
         Show
       </button>
+      {valid ? null : (
+        <Wrong id="partitions-wrong">
+          {`Write numbers and ranges from 0 to ${exact(all - 1)}, such as 0,2,5-7${all > PARTITIONS_MAX ? `, at most ${PARTITIONS_MAX} partitions` : ""}.`}
+        </Wrong>
+      )}
     </form>
   );
 }

@@ -11,6 +11,7 @@ import { usePolled } from "../lib/polled.js";
 import { to } from "../lib/router.js";
 import { Facts, StateSign } from "../parts/facts.js";
 import { type Column, Grid } from "../parts/grid.js";
+import { Wrong } from "../parts/wrong.js";
 import { kept } from "./topics.js";
 
 const PIECE = 100;
@@ -39,12 +40,13 @@ export function Topic({ topic: name }: { readonly topic: string }) {
   const [typed, setTyped] = useState("");
   const goTo = useRef<HTMLInputElement>(null);
   useShortcuts("Topic", [
-    { keys: "/", what: "go to a partition by its number", act: () => goTo.current?.focus() },
+    { keys: "/", what: "go to a partition by its number", act: () => goTo.current?.select() },
     { keys: "t", what: "live tail", act: () => location.assign(to.tail(name)) },
   ]);
   const count = data?.topic.partitions ?? 0;
   const wanted = parseOffset(typed);
   const isThere = wanted !== undefined && wanted < count;
+  const wrong = typed.trim() !== "" && !isThere;
   return (
     <>
       <div class="bar-of-choices">
@@ -67,12 +69,14 @@ export function Topic({ topic: name }: { readonly topic: string }) {
               aria-label={`Partition, 0 to ${count - 1}`}
               placeholder={`0 – ${count - 1}`}
               value={typed}
-              aria-invalid={typed !== "" && !isThere}
+              aria-invalid={wrong}
+              aria-describedby={wrong ? "partition-wrong" : undefined}
               onInput={(event) => setTyped(event.currentTarget.value)}
             />
             <button type="submit" disabled={!isThere}>
               Go to partition
             </button>
+            {wrong ? <Wrong id="partition-wrong">It has partitions 0 to {exact(count - 1)}.</Wrong> : null}
           </form>
         )}
       </div>

@@ -20,12 +20,13 @@ export function Topics() {
   const search = useRef<HTMLInputElement>(null);
   const { broker } = useStore(link);
   const { data, refusal } = usePolled<TopicsPage>(apiUrl(["topics"], { from, limit: PAGE }), 3_000);
+  const look = (): void => {
+    setBefore([]);
+    setFrom(typed.trim());
+  };
   // Not at each letter.
   useEffect(() => {
-    const timer = setTimeout(() => {
-      setBefore([]);
-      setFrom(typed.trim());
-    }, 150);
+    const timer = setTimeout(look, 150);
     return () => clearTimeout(timer);
   }, [typed]);
   const next = data?.next ?? null;
@@ -41,7 +42,7 @@ export function Topics() {
     setFrom(last);
   };
   useShortcuts("Topics", [
-    { keys: "/", what: "find a topic", act: () => search.current?.focus() },
+    { keys: "/", what: "find a topic", act: () => search.current?.select() },
     { keys: ".", what: "next page", act: forward },
     { keys: ",", what: "page before", act: back },
   ]);
@@ -56,6 +57,12 @@ export function Topics() {
           placeholder="from name …"
           value={typed}
           onInput={(event) => setTyped(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter") return;
+            event.preventDefault();
+            look();
+            document.querySelector<HTMLElement>('main [role="grid"]')?.focus();
+          }}
         />
         <span class="quiet">
           {broker === undefined ? "" : `${plural(broker.topics, "topic")}, ${plural(broker.partitions, "partition")}`}
@@ -100,6 +107,7 @@ export function TopicsGrid({ topics, label, fill = false, loading = false, searc
   return (
     <Grid
       label={label}
+      of={searched}
       columns={COLUMNS}
       count={topics.length}
       fill={fill}

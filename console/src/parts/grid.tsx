@@ -36,6 +36,8 @@ export interface GridProps {
   readonly onCurrent?: (index: number) => void;
   /** Which rows are in view. */
   readonly onView?: (first: number, last: number) => void;
+  /** What it lists; of another list no row is chosen yet. */
+  readonly of?: string;
   /** Fills what is left of its place instead of growing to a part of the window. */
   readonly fill?: boolean;
 }
@@ -51,6 +53,8 @@ export function Grid(props: GridProps) {
   const [own, setOwn] = useState(-1);
   const [view, setView] = useState({ top: 0, height: 600 });
   const current = Math.min(props.current ?? own, count - 1);
+  // Before any row is chosen, keys begin at the first, and Enter opens it.
+  const active = current < 0 && row(0)?.href !== undefined ? 0 : current;
   const id = `grid-${label.replace(/\W+/g, "-")}`;
 
   useEffect(() => {
@@ -66,6 +70,7 @@ export function Grid(props: GridProps) {
     };
   }, []);
 
+  useEffect(() => setOwn(-1), [props.of]);
   const first = Math.max(0, Math.floor(view.top / ROW_PX) - BEYOND);
   const last = Math.min(count - 1, Math.ceil((view.top + view.height) / ROW_PX) + BEYOND);
   useEffect(() => onView?.(first, last), [first, last, count]);
@@ -100,7 +105,7 @@ export function Grid(props: GridProps) {
       End: count - 1,
     };
     const to = steps[event.key];
-    const href = event.key === "Enter" ? row(current)?.href : undefined;
+    const href = event.key === "Enter" ? row(active)?.href : undefined;
     if (href !== undefined) location.hash = href;
     else if (to !== undefined) move(to);
     else return;
@@ -120,7 +125,7 @@ export function Grid(props: GridProps) {
         role="row"
         aria-rowindex={index + 2}
         aria-selected={index === current}
-        class={`row${index === current ? " current" : ""}${tone}`}
+        class={`row${index === current ? " current" : index === active ? " begin" : ""}${tone}`}
         style={{ transform: `translateY(${index * ROW_PX}px)`, gridTemplateColumns: template }}
         onClick={() => move(index)}
         onDblClick={() => each?.href !== undefined && location.assign(each.href)}
@@ -149,7 +154,7 @@ export function Grid(props: GridProps) {
       role="grid"
       aria-label={label}
       aria-rowcount={count + 1}
-      aria-activedescendant={current >= first && current <= last && current >= 0 ? `${id}-${current}` : undefined}
+      aria-activedescendant={active >= first && active <= last && active >= 0 ? `${id}-${active}` : undefined}
       tabIndex={0}
       style={fill && count > 0 ? { maxHeight: `${(count + 1) * ROW_PX + EDGES_PX}px` } : undefined}
       onKeyDown={onKeyDown}

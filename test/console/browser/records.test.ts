@@ -25,9 +25,14 @@ describe("search", () => {
     await page.getByText("Here: 1,234 to 1,433; 0 to 3,999 can be read.").waitFor();
     await page.getByLabel("Offset").fill("99999");
     await page.keyboard.press("Enter");
-    await page.getByText("offset 99999 is outside the log of orders-0").waitFor();
+    // One range, and not also the broker's, which ends where the log does.
+    const status = page.locator("p.note");
+    await expect.poll(() => status.innerText()).toBe("There is no record 99,999 here. 0 to 3,999 can be read.");
     await page.getByLabel("Offset").fill("no offset");
+    await page.getByText("An offset is a whole number from 0 on, such as 1,234.").waitFor();
     expect(await page.getByLabel("Offset").getAttribute("aria-invalid")).toBe("true");
+    await page.getByLabel("Offset").fill("17");
+    expect(await page.locator("#offset-wrong").count()).toBe(0);
   });
 
   it("finds a time", async () => {
@@ -46,6 +51,11 @@ describe("search", () => {
     await page.getByLabel("Time").fill("2100-01-01");
     await page.keyboard.press("Enter");
     await page.getByText("All records are older than 2100-01-01 00:00:00.").waitFor();
+    await page.getByLabel("Time").fill("2026-02-30 14:05");
+    await page.getByText("There is no 2026-02-30.").waitFor();
+    expect(await page.getByLabel("Time").getAttribute("aria-invalid")).toBe("true");
+    await page.getByLabel("Time").fill("soon");
+    await page.getByText("Write 2026-01-31 14:05, 14:05:30, 15m ago, or milliseconds since 1970.").waitFor();
   });
 
   it("goes through pages to both ends", async () => {
@@ -93,6 +103,28 @@ describe("a payload", () => {
   });
 });
 
+describe("JSON that is nested thousands of times", () => {
+  const nested = (depth: number): Uint8Array => ascii("[".repeat(depth) + "]".repeat(depth));
+
+  it("is shown as text, says why, and keeps nothing else from being shown", async () => {
+    const { broker, wire } = await stocked();
+    await put(wire, [nested(3_000), nested(20_000)], { topic: "clicks" });
+    const { page, errors } = await visit(broker.opsPort, "#/topics/clicks/0/records");
+    await page.getByRole("button", { name: "Fetch all" }).click();
+    await page.getByText("JSON that is nested too deep (more than 100). As text:").waitFor();
+    expect(await payload(page)).toBe("[".repeat(3_000) + "]".repeat(3_000));
+    await page.locator(".rows .row").nth(1).click();
+    await page.getByRole("button", { name: "Fetch all" }).click();
+    await page.getByText("JSON", { exact: true }).click();
+    await page.getByRole("button", { name: /^Show more/ }).click();
+    await page.getByText("JSON that is nested too deep (more than 100). As text:").waitFor();
+    await expect.poll(async () => (await payload(page)).length).toBe(40_000);
+    await page.getByRole("link", { name: "Broker", exact: true }).click();
+    await expect.poll(() => page.locator("h1").first().innerText()).toBe("Broker");
+    expect(errors).toEqual([]);
+  });
+});
+
 describe("the live tail", () => {
   it("shows a record within a second", async () => {
     const { broker, wire } = await stocked();
@@ -121,8 +153,16 @@ describe("the live tail", () => {
     await put(wire, [ascii("one more")], { topic: "orders", partition: 1 });
     await page.getByText("Held: 1 came since.").waitFor();
     expect(await page.locator(".rows .row").count()).toBe(3);
+    // Clearing leaves it held.
+    await page.keyboard.press("x");
+    await page.getByText("Nothing is kept here, and what comes is held back. Go on to see it.").waitFor();
+    await put(wire, [ascii("and another")], { topic: "orders", partition: 1 });
+    await page.getByText("Held: 1 came since.").waitFor();
+    expect(await page.locator(".rows .row").count()).toBe(0);
     await page.getByRole("button", { name: "Go on" }).click();
-    await expect.poll(() => firstRow(page).innerText()).toContain("one more");
+    await expect.poll(() => firstRow(page).innerText()).toContain("and another");
+    await page.getByLabel("Partitions").fill("7");
+    await page.getByText("Write numbers and ranges from 0 to 2, such as 0,2,5-7.").waitFor();
   });
 
   it("keeps up with 100 000 records in a second by a sample, and says so", async () => {
