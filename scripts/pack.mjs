@@ -33,11 +33,14 @@ export async function pack({ prebuilds, out = root } = {}) {
   return join(out, name);
 }
 
+/** What a binary is made from, and for: prebuildify's variable chooses another target than this machine. */
+export const prebuildStamp = (arch = process.env.PREBUILD_ARCH ?? process.arch) => `${addonSources()} ${arch}`;
+
 /** Compiled anew only when its sources changed: the tests pack, and it takes half a minute. */
 async function prebuildsOfThisSystem() {
   const dir = join(root, ".cache/prebuilds");
   const stamps = new Stamps(join(root, ".cache/prebuilds.json"));
-  const sources = addonSources();
+  const sources = prebuildStamp();
   if (!existsSync(dir) || readdirSync(dir).length === 0 || !stamps.has("prebuilds", sources)) {
     rmSync(dir, { recursive: true, force: true });
     await prebuild(dir);

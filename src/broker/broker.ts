@@ -17,6 +17,7 @@ import { Counters } from "./counters.js";
 import { type DataDir, partitionDirectory } from "./data-dir.js";
 import { DiskWatch } from "./disk-watch.js";
 import { FetchWaits } from "./fetch-waits.js";
+import { foreseen } from "./foreseen.js";
 import { forEachBounded, openPartitions } from "./open-partitions.js";
 import type { BrokerOptions, OperatorLog } from "./options.js";
 import { planTopics } from "./plan-topics.js";
@@ -137,7 +138,7 @@ export class Broker {
 
   /** A read of the disk for a fetch failed. The reader is told STORAGE_FAILURE; here is why. */
   readFailed(log: PartitionLog, cause: unknown): void {
-    this.deps.log.error({ kind: "fetch.read-failed", dir: log.dir, err: cause }, "a read for a fetch failed");
+    this.deps.log.error({ kind: "fetch.read-failed", dir: log.dir, err: foreseen(cause) }, "a read for a fetch failed");
   }
 
   /** Resolves when everything that was offered is forced and answered. A poisoned partition has answered already. */
@@ -160,7 +161,7 @@ export class Broker {
   private watch(): void {
     this.disk.begin();
     for (const { writer } of this.catalog.partitions)
-      if (writer !== undefined) writer.onFull = () => this.disk.refused();
+      if (writer !== undefined) writer.onFull = (neededBytes) => this.disk.refused(neededBytes);
     this.repeat(this.options.retentionCheckMs, () => this.applyRetention());
     this.repeat(DISK_CHECK_MS, () => this.disk.look());
     this.repeat(DISK_CHECK_MS, () => this.presence.look());
@@ -174,7 +175,10 @@ export class Broker {
         // A writer knows nothing of it, and a fetch may wait for what is gone.
         this.waits.changed(index);
       } catch (error) {
-        this.deps.log.error({ kind: "retention.failed", partition: name, err: error }, `retention of ${name} failed`);
+        this.deps.log.error(
+          { kind: "retention.failed", partition: name, err: foreseen(error) },
+          `retention of ${name} failed`,
+        );
       }
     }
   }
@@ -207,7 +211,10 @@ async function closePartitions(
       trouble.throwFor(writer.log.dir);
     } catch (error) {
       clean = false;
-      log.error({ kind: "partition.close-failed", partition: name, err: error }, `${name} could not be closed cleanly`);
+      log.error(
+        { kind: "partition.close-failed", partition: name, err: foreseen(error) },
+        `${name} could not be closed cleanly`,
+      );
     }
   });
   return clean;

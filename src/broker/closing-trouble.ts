@@ -1,6 +1,7 @@
 // What partitions could not write while they were closed. Storage closes all the same and leaves the rest to the next start,
 // which has to recover then: nothing is lost, and it is not what a clean stop promises.
 
+import { MillraceError } from "../model/errors.js";
 import type { StorageEvent } from "../storage/events.js";
 
 export class ClosingTrouble {
@@ -24,6 +25,6 @@ export class ClosingTrouble {
   /** When closing this partition has failed in part. */
   throwFor(dir: string): void {
     const failure = this.failed.get(dir);
-    if (failure !== undefined) throw new Error(failure.message, { cause: failure.cause });
+    if (failure !== undefined) throw new MillraceError("STORAGE_FAILURE", failure.message, { cause: failure.cause });
   }
 }

@@ -8,6 +8,8 @@ import type { OperatorLog } from "./options.js";
 export class DiskWatch {
   private full = false;
   private refusedSince = false;
+  /** The most that was refused since the last look, or the last time when nothing was. */
+  private neededBytes = 0;
 
   constructor(
     private readonly space: Pick<FileSystemSpace, "available" | "refresh">,
@@ -21,9 +23,9 @@ export class DiskWatch {
     return Math.max(0, this.space.available);
   }
 
-  /** What would have to become free until it is not full any more; 0 when it is not. */
+  /** What would have to become free until what was refused is taken and it is not full any more; 0 when it is not. */
   get missingBytes(): number {
-    return this.isFull ? Math.max(1, RESERVE_WINDOW_MIN - this.space.available) : 0;
+    return this.isFull ? Math.max(1, Math.max(RESERVE_WINDOW_MIN, this.neededBytes) - this.space.available) : 0;
   }
 
   /** Produces get LOG_FULL, or the next ones will. */
@@ -36,8 +38,9 @@ export class DiskWatch {
     if (this.space.available <= 0) this.tellFull();
   }
 
-  /** A produce got LOG_FULL just now. */
-  refused(): void {
+  /** A produce got LOG_FULL just now: so many bytes could not be taken. */
+  refused(neededBytes: number): void {
+    this.neededBytes = this.refusedSince ? Math.max(this.neededBytes, neededBytes) : neededBytes;
     this.refusedSince = true;
     this.tellFull();
   }
@@ -52,6 +55,7 @@ export class DiskWatch {
     } else if (this.full && !refusedSince && available >= RESERVE_WINDOW_MIN) {
       // With less than a segment reserves at a time the next produce could be refused again, and the lines would alternate.
       this.full = false;
+      this.neededBytes = 0;
       this.log.info(
         { kind: "disk.reserve-left", ...this.fields() },
         `there is room on the disk of ${this.dataDir} again`,

@@ -11,6 +11,7 @@ import type { RecordFormat } from "../model/record-format.js";
 import { native } from "../native/binding.js";
 import type { StorageDeps } from "../storage/options.js";
 import { PartitionLog } from "../storage/partition-log.js";
+import { foreseen } from "./foreseen.js";
 import type { BrokerOptions, OperatorLog, TopicOptions } from "./options.js";
 import type { TopicPlan } from "./plan-topics.js";
 import type { Partition, Topic } from "./topic.js";
@@ -119,7 +120,7 @@ function refuse(partition: Partition, reason: Error, { log }: OpenDeps): void {
   partition.log = undefined;
   const { name, dir } = partition;
   log.error(
-    { kind: "partition.refused", partition: name, dir, err: reason },
+    { kind: "partition.refused", partition: name, dir, err: foreseen(reason) },
     `${name} refuses to open: ${reason.message}`,
   );
 }

@@ -43,8 +43,8 @@ export class PartitionWriter<Log extends AppendTarget = AppendTarget> implements
    * segment was rolled, or the partition was poisoned. May be called without need; must not throw.
    */
   onPublished: (writer: PartitionWriter<Log>) => void = () => undefined;
-  /** There was no room on the disk: everybody who waited for it was told LOG_FULL. Must not throw. */
-  onFull: () => void = () => undefined;
+  /** There was no room of so many bytes on the disk: everybody who waited for it was told LOG_FULL. Must not throw. */
+  onFull: (neededBytes: number) => void = () => undefined;
 
   nextReady: ReadyWriter | undefined = undefined;
   inReady = false;
@@ -95,10 +95,10 @@ export class PartitionWriter<Log extends AppendTarget = AppendTarget> implements
       retry: () => scheduler.resume(this),
       written: (base) => this.#spanned(base, ErrorCodes.NONE),
       refused: (error) => this.#spanned(-1, error),
-      full: () => {
+      full: (neededBytes) => {
         // Everybody who waited for the room is told, so that nobody passes whom it was refused. Later ones try again.
         this.#mailbox.refuseAll(ErrorCodes.LOG_FULL);
-        this.onFull();
+        this.onFull(neededBytes);
         scheduler.resume(this);
       },
       failed: (cause) => this.#poison(cause),

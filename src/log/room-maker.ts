@@ -6,6 +6,7 @@ import { type ErrorCode, ErrorCodes } from "../model/error-codes.js";
 import { MillraceError } from "../model/errors.js";
 import type { Offset } from "../model/ids.js";
 import { invariant } from "../model/invariant.js";
+import { NoRoomError } from "../storage/damage.js";
 import type { Mailbox } from "./mailbox.js";
 import type { Upkeep } from "./upkeep.js";
 
@@ -27,7 +28,7 @@ export interface RoomEvents {
   /** The oldest batch can never be written. */
   refused(error: ErrorCode): void;
   /** There is no room on the disk. */
-  full(): void;
+  full(neededBytes: number): void;
   failed(cause: unknown): void;
 }
 
@@ -104,7 +105,7 @@ export class RoomMaker {
 
   #tell(cause: unknown): void {
     const code = cause instanceof MillraceError ? cause.code : undefined;
-    if (code === "LOG_FULL") this.#on.full();
+    if (code === "LOG_FULL") this.#on.full(cause instanceof NoRoomError ? cause.neededBytes : 0);
     else if (code === "RECORD_TOO_LARGE" || code === "CORRUPT_REQUEST") this.#on.refused(ErrorCodes[code]);
     else this.#on.failed(cause);
   }

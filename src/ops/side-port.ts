@@ -115,12 +115,18 @@ function refuse(options: SidePortOptions, request: IncomingMessage): Reply | und
   }
   // A page elsewhere could not read the answer, but could ask for enough of them, also by frames that nobody sees. Following a
   // link to here is not that.
-  const { "sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": destination } = request.headers;
-  const isLink = mode === "navigate" && destination === "document";
-  if (site !== undefined && site !== "same-origin" && site !== "none" && !isLink) {
+  if (isOfAnotherOrigin(request)) {
     return json(403, { error: "not for pages of other origins", code: "FORBIDDEN" });
   }
   return undefined;
+}
+
+function isOfAnotherOrigin({ headers }: IncomingMessage): boolean {
+  const { "sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": destination, origin, host } = headers;
+  // Browsers say the site only to loopback and over TLS. Elsewhere scripts that would read the answer still have an origin.
+  if (site === undefined) return origin !== undefined && origin.replace(/^https?:\/\//, "") !== host?.toLowerCase();
+  const isLink = mode === "navigate" && destination === "document";
+  return site !== "same-origin" && site !== "none" && !isLink;
 }
 
 function splitUrl(url: string): [path: string, query: string] {

@@ -31,6 +31,11 @@ const TOLD: readonly Told[] = [
   },
 ];
 
+/** The share of a bound below which the selector reads again (`kResumeBelow`). */
+const RESUMES_BELOW = 3 / 4;
+/** What gathered frames may take of `queued.bytes.max` (`kGatherShare`). */
+const GATHER_SHARE = 3 / 4;
+
 export class PauseWatch {
   /** What was counted when it was last told, by place in {@link TOLD}. */
   private readonly told = TOLD.map(() => 0);
@@ -45,6 +50,7 @@ export class PauseWatch {
     /** Milliseconds on a clock that never goes back. */
     private readonly now: () => number,
     private readonly connectionsMax: number,
+    private readonly queuedBytesMax: number,
   ) {}
 
   look(): void {
@@ -55,8 +61,11 @@ export class PauseWatch {
     const now = this.now();
     const count = this.counters[counter];
     const connections = this.counters[SelectorCounter.CONNECTIONS];
-    // A listener that waits for a connection to go away is counted once, however long it waits.
-    const goesOn = counter === SelectorCounter.LISTENER_PAUSES && count > 0 && connections >= this.connectionsMax;
+    // A pause is counted once, however long it lasts.
+    const goesOn =
+      counter === SelectorCounter.LISTENER_PAUSES
+        ? count > 0 && connections >= this.connectionsMax
+        : this.seenAt[i] !== undefined && this.isCrowded();
     if (count > this.seen[i] || goesOn) {
       this.seen[i] = count;
       this.seenAt[i] = now;
@@ -71,5 +80,15 @@ export class PauseWatch {
       this.log.info({ kind: resumed, connections }, over);
       this.seenAt[i] = undefined;
     }
+  }
+
+  /** Above where the selector reads again: of all that is queued, or of what frames may take that are being gathered. */
+  private isCrowded(): boolean {
+    const { counters, queuedBytesMax } = this;
+    const gathered = counters[SelectorCounter.GATHERED_BYTES];
+    const others = counters[SelectorCounter.EXTERNAL_QUEUED_BYTES] + counters[SelectorCounter.OUTPUT_BYTES];
+    return (
+      gathered + others >= queuedBytesMax * RESUMES_BELOW || gathered >= queuedBytesMax * GATHER_SHARE * RESUMES_BELOW
+    );
   }
 }

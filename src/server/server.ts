@@ -138,7 +138,8 @@ export class Server implements AppendListener {
     const { host, port } = this.options;
     const address = isIP(host) === 0 ? (await lookup(host)).address : host;
     this.listeningPort = this.selector.listen(address, port);
-    const pauses = new PauseWatch(this.counters, this.log, this.broker.waits.now, this.options.connectionsMax);
+    const { connectionsMax, queuedBytesMax } = this.options;
+    const pauses = new PauseWatch(this.counters, this.log, this.broker.waits.now, connectionsMax, queuedBytesMax);
     this.sweeper = setInterval(() => {
       this.selector.sweep();
       pauses.look();

@@ -7,7 +7,7 @@
 import { invariant } from "../model/invariant.js";
 import { AppendStatus, type NativeSegmentWriter } from "../native/binding.js";
 import type { AppendTurn } from "./append-turn.js";
-import { roomFailure, writeFailed } from "./damage.js";
+import { roomFailure, withoutBatch, writeFailed } from "./damage.js";
 import { FillAhead, type FillWish } from "./fill-ahead.js";
 import type { Forcer } from "./forcer.js";
 import type { Keeper } from "./keeper.js";
@@ -383,7 +383,7 @@ export class Appender {
       level: "warn",
       message: `${this.#state.dir}: no room could be made ahead of the writer`,
       path: this.#segment.path,
-      cause,
+      cause: withoutBatch(cause),
     });
   }
 }

@@ -27,8 +27,22 @@ export const writeFailed = (path: string, errno: number): Error =>
 
 export const isMissing = (cause: unknown): boolean => (cause as { code?: unknown } | undefined)?.code === "ENOENT";
 
-export const logFull = (dir: string, cause?: unknown): MillraceError =>
-  new MillraceError("LOG_FULL", `no room on the disk of ${dir}; nothing of the batch was kept`, { cause });
+/** LOG_FULL, with how much was asked for. */
+export class NoRoomError extends MillraceError {
+  constructor(
+    readonly dir: string,
+    readonly neededBytes: number,
+    cause?: unknown,
+  ) {
+    super("LOG_FULL", `no room on the disk of ${dir}; nothing of the batch was kept`, { cause });
+  }
+}
+
+/** The same where no batch was there: room was to be made ahead. */
+export function withoutBatch(cause: unknown): unknown {
+  if (!(cause instanceof NoRoomError)) return cause;
+  return new MillraceError("LOG_FULL", `no room on the disk of ${cause.dir}`, { cause: cause.cause });
+}
 
 export const storageFailure = (what: string, cause?: unknown): MillraceError =>
   new MillraceError("STORAGE_FAILURE", what, { cause });
@@ -37,8 +51,8 @@ export const storageFailure = (what: string, cause?: unknown): MillraceError =>
 const PASSING = new Set(["ENOSPC", "EDQUOT", "EMFILE", "ENFILE", "ENOMEM", "EAGAIN"]);
 
 /** Room could not be made: LOG_FULL when that may be otherwise in a moment, else STORAGE_FAILURE. */
-export function roomFailure(dir: string, cause: unknown): MillraceError {
+export function roomFailure(dir: string, cause: unknown, bytes = 0): MillraceError {
   if (cause instanceof MillraceError) return cause;
-  if (PASSING.has(String((cause as { code?: unknown } | undefined)?.code))) return logFull(dir, cause);
+  if (PASSING.has(String((cause as { code?: unknown } | undefined)?.code))) return new NoRoomError(dir, bytes, cause);
   return storageFailure(`${dir}: a segment could not be prepared`, cause);
 }

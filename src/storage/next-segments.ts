@@ -5,7 +5,7 @@
 
 import { join } from "node:path";
 import { type NativeSegmentWriter, native, SegmentModeId } from "../native/binding.js";
-import { isMissing, roomFailure } from "./damage.js";
+import { isMissing, NoRoomError, roomFailure } from "./damage.js";
 import type { PartitionState } from "./partition-state.js";
 import { nextName } from "./segment-name.js";
 import { takeRoom, takeWantedOrNeeded } from "./take-room.js";
@@ -48,7 +48,10 @@ export class NextSegments {
     } catch (cause) {
       // The prepared one stays: it is of use to whoever needs less.
       await Promise.all(taken.filter((next) => next !== this.#prepared).map((next) => this.discard(next)));
-      throw cause;
+      if (!(cause instanceof NoRoomError)) throw cause;
+      // Those before are given back, so the whole is missing. What is prepared stays.
+      const missing = needs.reduce((sum, needed) => sum + needed, 0) - (this.#prepared?.writer.reserved ?? 0);
+      throw new NoRoomError(cause.dir, Math.max(cause.neededBytes, missing), cause.cause);
     }
     this.#prepared = undefined;
     return taken;

@@ -2,7 +2,7 @@
 // batch gets LOG_FULL.
 
 import { MillraceError } from "../model/errors.js";
-import { logFull, roomFailure } from "./damage.js";
+import { NoRoomError, roomFailure } from "./damage.js";
 import type { PartitionState } from "./partition-state.js";
 
 /** Runs `action`, which takes about `bytes` of the disk. Rejects LOG_FULL, or STORAGE_FAILURE for what is no want of room. */
@@ -11,12 +11,12 @@ export async function takeRoom<T>(state: PartitionState, bytes: number, action: 
   if (!space.reserve(bytes)) {
     // There may be room again since it was last asked for: writes go on as soon as there is.
     await space.refresh();
-    if (!space.reserve(bytes)) throw logFull(state.dir);
+    if (!space.reserve(bytes)) throw new NoRoomError(state.dir, bytes);
   }
   try {
     return await action();
   } catch (cause) {
-    throw roomFailure(state.dir, cause);
+    throw roomFailure(state.dir, cause, bytes);
   } finally {
     space.settle(bytes);
   }

@@ -49,13 +49,24 @@ describe("a disk that becomes full", () => {
     const { lines, watch } = watched(500);
     watch.begin();
     expect(lines).toEqual([]);
-    watch.refused();
-    watch.refused();
+    watch.refused(600);
+    watch.refused(600);
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(/^disk\.reserve-reached .*disk\.reserve\.bytes/);
     expect(watch.isFull).toBe(true);
     // Of what it had 500 bytes were not enough: it is not full any more when there is enough for a while.
     expect(watch.missingBytes).toBe(MiB - 500);
+  });
+
+  it("misses what the largest request that was refused asks for, until that is not asked for any more", async () => {
+    const { lines, watch } = watched(500);
+    watch.refused(3 * MiB);
+    watch.refused(2 * MiB);
+    expect(lines[0]).toContain(`${3 * MiB - 500} more bytes must become free`);
+    expect(watch.missingBytes).toBe(3 * MiB - 500);
+    await watch.look();
+    watch.refused(2 * MiB);
+    expect(watch.missingBytes).toBe(2 * MiB - 500);
   });
 
   it("has room again when nothing was refused since the last look and there is enough for a while", async () => {
@@ -64,7 +75,7 @@ describe("a disk that becomes full", () => {
     space.available = 500;
     await watch.look();
     space.available = 2 * MiB;
-    watch.refused();
+    watch.refused(600);
     await watch.look();
     expect(lines).toHaveLength(1);
     await watch.look();

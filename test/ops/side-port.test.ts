@@ -14,9 +14,9 @@ interface Answer {
   readonly body: Record<string, unknown>;
 }
 
-function ask(port: number | undefined, path: string, host?: string, method = "GET"): Promise<Answer> {
+function ask(port: number | undefined, path: string, host?: string, method = "GET", more = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const headers = host === undefined ? {} : { host };
+    const headers = host === undefined ? more : { host, ...more };
     const outgoing = request({ host: "127.0.0.1", port, path, method, headers }, (incoming) => {
       let text = "";
       incoming.on("data", (chunk) => {
@@ -71,6 +71,17 @@ describe("the side port", () => {
     for (const host of own) expect([host, (await ask(opsPort, "/healthz", host)).status]).toEqual([host, 200]);
     const foreign = ["evil.example", "127.0.0.2", "0.0.0.0", "localhost.evil.example", "[::1]", "a:b:c", "127.0.0.1:x"];
     for (const host of foreign) expect([host, (await ask(opsPort, "/healthz", host)).status]).toEqual([host, 421]);
+  });
+
+  it("answers no script of another origin where the browser says no site", async () => {
+    const { opsPort } = await runBroker(withSidePort);
+    const status = async (origin: string, more: Record<string, string> = {}) =>
+      (await ask(opsPort, "/healthz", `127.0.0.1:${opsPort}`, "GET", { origin, ...more })).status;
+    for (const own of [`http://127.0.0.1:${opsPort}`, `https://127.0.0.1:${opsPort}`])
+      expect(await status(own)).toBe(200);
+    for (const other of ["null", "http://evil.example", "http://127.0.0.1:1", `http://localhost:${opsPort}`])
+      expect([other, await status(other)]).toEqual([other, 403]);
+    expect(await status("http://evil.example", { "sec-fetch-site": "same-origin" })).toBe(200);
   });
 
   it("reads only, and knows no other page", async () => {

@@ -70,3 +70,9 @@ it("npm pack in the checkout refuses and says what packs it", () => {
   expect(stderr).toContain("npm run package");
   expect(JSON.parse(readFileSync(join(root, "package.json"), "utf8")).scripts.prepack).toContain("pack.mjs --refuse");
 });
+
+it("a binary that was made for another machine is made anew", async () => {
+  const { prebuildStamp } = await importScript<{ prebuildStamp(arch?: string): string }>("pack.mjs");
+  expect(prebuildStamp("x64")).toBe(prebuildStamp("x64"));
+  expect(prebuildStamp("arm64")).not.toBe(prebuildStamp("x64"));
+});

@@ -18,7 +18,7 @@ class Play {
       this.lines.push(times === undefined ? kind : `${kind} ${times}`);
     };
     const log = { debug: tell, info: tell, warn: tell, error: tell };
-    this.watch = new PauseWatch(this.counters, log, () => this.ms, 3);
+    this.watch = new PauseWatch(this.counters, log, () => this.ms, 3, 1000);
   }
 
   seconds(count: number, each: (second: number) => void = () => undefined): readonly unknown[] {
@@ -45,6 +45,23 @@ describe("pauses", () => {
     expect(play.seconds(1)).toEqual(["connections.resumed"]);
     expect(play.seconds(60)).toEqual([]);
     expect(play.seconds(1, pause)).toEqual(["connections.paused 100"]);
+  });
+
+  it("of connections last while what is queued has not come down to where reading goes on", () => {
+    const play = new Play();
+    play.counters[SelectorCounter.OUTPUT_BYTES] = 900;
+    expect(play.seconds(60)).toEqual([]);
+    play.counters[SelectorCounter.PAUSES] = 1;
+    expect(play.seconds(60)).toEqual(["connections.paused 1"]);
+    play.counters[SelectorCounter.OUTPUT_BYTES] = 700;
+    play.counters[SelectorCounter.GATHERED_BYTES] = 30;
+    play.counters[SelectorCounter.EXTERNAL_QUEUED_BYTES] = 30;
+    expect(play.seconds(60)).toEqual([]);
+    play.counters[SelectorCounter.OUTPUT_BYTES] = 600;
+    expect(play.seconds(9)).toEqual([]);
+    expect(play.seconds(2)).toEqual(["connections.resumed"]);
+    play.counters[SelectorCounter.OUTPUT_BYTES] = 900;
+    expect(play.seconds(60)).toEqual([]);
   });
 
   it("of the listener last while there are as many connections as may be", () => {

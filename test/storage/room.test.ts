@@ -87,6 +87,20 @@ describe("the account of the disk", () => {
 });
 
 describe.each(MODES)("%s", (mode) => {
+  it("no room is said with how much was asked for, of a batch that spans segments the whole", async () => {
+    const space = new AnyAmountOfSpace();
+    const opened = await open(tempDir(), { mode, format: "plain", segmentBytes: 1000, deps: { space } });
+    await opened.append(payload(0, 600));
+    space.left = 500;
+    await expect(opened.append(payload(1, 600))).rejects.toMatchObject({ code: "LOG_FULL", neededBytes: 604 });
+    space.left = 1900;
+    const refused = await opened.append(...payloads(1, 9, 300)).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: "LOG_FULL" });
+    // The first of three segments stays prepared.
+    expect((refused as { neededBytes: number }).neededBytes).toBe(2 * 912 - 304);
+    await opened.close();
+  });
+
   it("no room is LOG_FULL, nothing of the batch is kept, and writes go on when there is room again", async () => {
     const space = new AnyAmountOfSpace();
     space.left = 0;
