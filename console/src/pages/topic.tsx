@@ -5,10 +5,12 @@ import type { TopicPage } from "../../../src/ops/api/types.js";
 import { apiUrl } from "../lib/api.js";
 import { bytes, exact, offsetText, plural } from "../lib/format.js";
 import { useShortcuts } from "../lib/keys.js";
+import { link } from "../lib/link.js";
 import { parseOffset } from "../lib/parse.js";
 import { usePieces } from "../lib/pieces.js";
 import { usePolled } from "../lib/polled.js";
 import { to } from "../lib/router.js";
+import { useStore } from "../lib/store.js";
 import { Facts, StateSign } from "../parts/facts.js";
 import { type Column, Grid } from "../parts/grid.js";
 import { Wrong } from "../parts/wrong.js";
@@ -97,6 +99,7 @@ export function Topic({ topic: name }: { readonly topic: string }) {
           ]}
         />
       )}
+      <OwnSettings topic={name} />
       <Grid
         label="Partitions"
         columns={COLUMNS}
@@ -133,6 +136,24 @@ export function Topic({ topic: name }: { readonly topic: string }) {
         }}
       />
     </>
+  );
+}
+
+/** What its table has for it; all else is the broker's, and on the broker's page. */
+function OwnSettings({ topic }: { readonly topic: string }) {
+  const { broker } = useStore(link);
+  if (broker === undefined) return null;
+  const own = broker.topicSettings.filter((setting) => setting.topic === topic);
+  const more = broker.topicSettingsLeftOut;
+  if (own.length === 0 && more === 0) return null;
+  return (
+    <section aria-label="Settings of its own">
+      <h2>Settings of its own</h2>
+      {own.length === 0 ? null : <Facts facts={own.map(({ key, value, origin }) => [key, value, origin])} />}
+      {more === 0 ? null : (
+        <p class="note">{`${plural(more, "setting")} of topics ${more === 1 ? "is" : "are"} not sent here; there may be more of this one.`}</p>
+      )}
+    </section>
   );
 }
 
