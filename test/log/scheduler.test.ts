@@ -204,8 +204,11 @@ describe("what waits for room", () => {
     scheduler.run();
     offer(writer, 3, ofSize(20), AckPolicy.FORCED);
     scheduler.run();
+    const asked: number[] = [];
+    writer.onFull = (neededBytes) => void asked.push(neededBytes);
     log.refuseRoom();
     await settle();
+    expect(asked).toEqual([77]);
     expect(answers.of(ErrorCodes.LOG_FULL)).toEqual([1, 2, 3]);
     offer(writer, 4, ofSize(20));
     scheduler.run();

@@ -110,7 +110,7 @@ describe.each(MODES)("%s", (mode) => {
     expect([opened.log.logEndOffset, space.underWay]).toEqual([0, 0]);
     space.left = 2000;
     expect(await opened.append(payload(0, 1000))).toBe(0);
-    await expect(opened.append(payload(1, 1000))).rejects.toMatchObject({ code: "LOG_FULL" });
+    await expect(opened.append(payload(1, 1000))).rejects.toMatchObject({ code: "LOG_FULL", neededBytes: 1008 });
     expect(await opened.readAll()).toEqual([payload(0, 1000)]);
     space.left = 10 * MiB;
     expect(await opened.append(payload(1, 1000))).toBe(1);

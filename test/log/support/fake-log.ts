@@ -5,6 +5,7 @@ import type { AppendTable, AppendTarget } from "../../../src/log/append-target.j
 import { MillraceError } from "../../../src/model/errors.js";
 import { type Offset, offset } from "../../../src/model/ids.js";
 import { AppendStatus } from "../../../src/native/binding.js";
+import { NoRoomError } from "../../../src/storage/damage.js";
 import { payloadsOf } from "./regions.js";
 
 interface Row {
@@ -197,7 +198,7 @@ export class FakeLog implements AppendTarget {
     const pending = this.makingRoom ?? this.spanning;
     this.makingRoom = undefined;
     this.spanning = undefined;
-    pending?.reject(new MillraceError("LOG_FULL", "no room"));
+    pending?.reject(new NoRoomError("/fake", 77));
   }
   /** The writer may take a failure for the disk's, so it is kept for the test to look at. */
   #mustNot(wrong: unknown, what: string): void {
