@@ -9,6 +9,7 @@
 
 #include "core/io.h"
 #include "core/monotonic.h"
+#include "core/platform.h"
 #include "core/residency.h"
 #include "core/socket.h"
 
@@ -257,13 +258,14 @@ std::size_t Outlet::PumpSlice(Connection& c, Slice slice) {
 /**
  * Before the answer's head leaves, after which nothing else can be said. The heap path reads what it sends
  * then. For a sendfile a byte has to do: the pages are known to be in the cache, so it costs a call, and what
- * a file system refuses all the same it refuses here.
+ * a file system refuses all the same it refuses here. Should they be gone since, that is no failure.
  */
 int Outlet::Try(const Slice& slice, std::size_t chunk) {
   std::uint8_t byte;
-  const std::size_t wanted = zero_copy_ ? 1 : chunk;
-  const ssize_t got = ReadAt(slice.file->fd(), zero_copy_ ? &byte : scratch_.get(), wanted, slice.position);
-  if (got < 0) return errno;
+  const int fd = slice.file->fd();
+  const ssize_t got = zero_copy_ ? platform::ReadCached(fd, &byte, 1, slice.position)
+                                 : ReadAt(fd, scratch_.get(), chunk, slice.position);
+  if (got < 0) return errno == EAGAIN ? 0 : errno;
   if (got == 0) return SliceFailure::kFileEnded;
   if (!zero_copy_) {
     tried_file_ = slice.file.get();

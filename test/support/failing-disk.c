@@ -40,11 +40,11 @@ ssize_t pread64(int fd, void* into, size_t bytes, off64_t at) {
   return is_bad(fd) ? fail(EIO) : REAL(pread64)(fd, into, bytes, at);
 }
 ssize_t preadv2(int fd, const struct iovec* parts, int count, off_t at, int flags) {
-  if (is_bad(fd) && getenv("FAIL_COLD") != NULL) return fail(EAGAIN);
+  if (is_bad(fd)) return fail(getenv("FAIL_COLD") != NULL ? EAGAIN : EIO);
   return REAL(preadv2)(fd, parts, count, at, flags);
 }
 ssize_t preadv64v2(int fd, const struct iovec* parts, int count, off64_t at, int flags) {
-  if (is_bad(fd) && getenv("FAIL_COLD") != NULL) return fail(EAGAIN);
+  if (is_bad(fd)) return fail(getenv("FAIL_COLD") != NULL ? EAGAIN : EIO);
   return REAL(preadv64v2)(fd, parts, count, at, flags);
 }
 ssize_t sendfile(int to, int fd, off_t* at, size_t bytes);
