@@ -6,7 +6,7 @@ import { AckPolicy } from "../model/ack-policy.js";
 import { systemTimers } from "../model/clock.js";
 import { MillraceError } from "../model/errors.js";
 import { CLIENT_ANSWER_BYTES_MAX, OFFSET_MAX } from "../model/limits.js";
-import { ApiKey, OLDEST_VERSIONS, RequestKind, type VersionRange } from "../protocol/api-keys.js";
+import { ApiKey, hasVersion, OLDEST_VERSIONS, RequestKind, type VersionRange } from "../protocol/api-keys.js";
 import {
   FETCH_RESPONSE_HEAD_BYTES,
   fetchRequestBytes,
@@ -133,9 +133,7 @@ export class Connection implements Link {
   }
 
   supports(apiKey: ApiKey, version: number): boolean {
-    return this.versions.some(
-      (range) => range.apiKey === apiKey && range.minVersion <= version && version <= range.maxVersion,
-    );
+    return hasVersion(this.versions, apiKey, version);
   }
 
   /**

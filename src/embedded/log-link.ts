@@ -32,7 +32,7 @@ import { ErrorCodes } from "../model/error-codes.js";
 import { MillraceError } from "../model/errors.js";
 import { offset as offsetOf, partitionId } from "../model/ids.js";
 import { EMBEDDED_BATCH_BYTES_MAX, OFFSET_MAX } from "../model/limits.js";
-import { type ApiKey, SUPPORTED_VERSIONS } from "../protocol/api-keys.js";
+import { type ApiKey, hasVersion, SUPPORTED_VERSIONS } from "../protocol/api-keys.js";
 import { CONSUMER, UNKNOWN } from "../protocol/fetch-multi.js";
 import type { ListOffsetsResult } from "../protocol/list-offsets.js";
 import type { TopicMetadata } from "../protocol/metadata.js";
@@ -67,9 +67,7 @@ export class LogLink implements Link {
   }
 
   supports(apiKey: ApiKey, version: number): boolean {
-    return SUPPORTED_VERSIONS.some(
-      (range) => range.apiKey === apiKey && range.minVersion <= version && version <= range.maxVersion,
-    );
+    return hasVersion(SUPPORTED_VERSIONS, apiKey, version);
   }
 
   produce(topic: string, partition: number, region: RecordRegion, options?: ProduceOptions): Promise<ProduceResult>;

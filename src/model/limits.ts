@@ -42,9 +42,6 @@ export const UPKEEP_QUIET_TICKS = 11;
 /** Names in one METADATA request. Each becomes a string on the event loop: 10 000 cost about a millisecond, 8 MiB of them 300. */
 export const METADATA_TOPICS_MAX = 10_000;
 
-/** What a fetch waits at most unless somebody sets it: longer, and a dead peer is noticed late; shorter, and idle readers ask often. */
-export const FETCH_WAIT_MS_MAX = 60_000;
-
 /** Partitions of one FETCH v3. Each is planned on the event loop: a request of this many takes about as long as a turn may. */
 export const FETCH_PARTITIONS_MAX = 1_000;
 

@@ -34,6 +34,11 @@ export interface VersionRange {
   readonly maxVersion: number;
 }
 
+/** Whether whoever announced these speaks a version of a request. */
+export function hasVersion(ranges: readonly VersionRange[], apiKey: ApiKey, version: number): boolean {
+  return ranges.some((range) => range.apiKey === apiKey && range.minVersion <= version && version <= range.maxVersion);
+}
+
 /** What HELLO announces, made from {@link RequestKind}. The versions of a key have no gaps; a test holds that. */
 export const SUPPORTED_VERSIONS: readonly VersionRange[] = Object.values(ApiKey).map((apiKey) => {
   const versions = Object.values(RequestKind)
