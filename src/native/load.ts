@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import findAddon from "node-gyp-build";
 import { MillraceError } from "../model/errors.js";
 import type { NativeAddon } from "./binding.js";
+import { lackOfElf } from "./whole-elf.js";
 
 /** The directory of this package: the first one upwards whose package.json names it. The same from src/ and from dist/. */
 export function packageRoot(from: string = fileURLToPath(import.meta.url)): string {
@@ -29,11 +30,26 @@ export function loadAddon(root: string = packageRoot()): NativeAddon {
     );
   }
   const file = locate(root, system);
+  refuseHalfAFile(file, root, system);
   try {
     return createRequire(import.meta.url)(file) as NativeAddon;
   } catch (cause) {
     const why = cause instanceof Error ? cause.message.split("\n")[0] : String(cause);
     throw unavailable(`the compiled addon ${file} does not load on ${named(system)}: ${why}`, root, cause);
+  }
+}
+
+/** Of a file that is cut off the linker says nothing: it dies. macOS refuses such a file itself, with a message. */
+function refuseHalfAFile(file: string, root: string, system: System): void {
+  if (process.platform !== "linux") return;
+  let lack: string | undefined;
+  try {
+    lack = lackOfElf(file);
+  } catch (cause) {
+    throw unavailable(`the compiled addon ${file} cannot be read: ${String(cause)}`, root, cause);
+  }
+  if (lack !== undefined) {
+    throw unavailable(`the compiled addon ${file} does not load on ${named(system)}: ${lack}`, root, undefined);
   }
 }
 

@@ -1,7 +1,7 @@
 // Finding the addon, from src/ and from dist/, and what is said when it is not there.
 
 import { execFileSync } from "node:child_process";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildSync } from "esbuild";
 import { expect, it } from "vitest";
@@ -29,17 +29,57 @@ it("the addon that was built loads", () => {
   expect(typeof loadAddon()).toBe("object");
 });
 
-it("a missing addon is an error that says where it was looked for and how it is built", () => {
+/** What `loadAddon` says in a package of its own, in a process of its own, around the compiled file that is given. */
+function loadIn(addon: Buffer | undefined): { code: string; message: string; dir: string } {
   const dir = tempDir("package");
   writeFileSync(join(dir, "package.json"), JSON.stringify({ name: "millrace", type: "module" }));
   symlinkSync(join(root, "node_modules"), join(dir, "node_modules"));
+  if (addon !== undefined) {
+    mkdirSync(join(dir, "build/Release"), { recursive: true });
+    writeFileSync(join(dir, "build/Release/millrace.node"), addon);
+  }
   const outfile = join(dir, "dist/load.js");
   const entry = join(root, "src/native/load.ts");
   buildSync({ entryPoints: [entry], outfile, bundle: true, format: "esm", platform: "node", packages: "external" });
   const script = `import { loadAddon } from ${JSON.stringify(outfile)};
-    try { loadAddon(); } catch (error) { console.log(JSON.stringify({ code: error.code, message: error.message })); }`;
-  const said = JSON.parse(execFileSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" }));
+    try { loadAddon(); console.log('{ "code": "loaded" }'); }
+    catch (error) { console.log(JSON.stringify({ code: error.code, message: error.message })); }`;
+  const said = execFileSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
+  return { ...JSON.parse(said), dir };
+}
+
+it("a missing addon is an error that says where it was looked for and how it is built", () => {
+  const said = loadIn(undefined);
   expect(said.code).toBe("ADDON_UNAVAILABLE");
-  expect(said.message).toContain(join(dir, "build/Release"));
+  expect(said.message).toContain(join(said.dir, "build/Release"));
   expect(said.message).toContain("npm run build");
+});
+
+it("an addon whose file is cut off, wherever, is an error with its path and the command, and not the death of the process", () => {
+  const whole = readFileSync(join(root, "build/Release/millrace.node"));
+  expect(loadIn(whole).code).toBe("loaded");
+  for (const length of [
+    0,
+    1,
+    63,
+    64,
+    700,
+    4096,
+    ...[0.25, 0.5, 0.75, 0.95].map((part) => Math.floor(whole.length * part)),
+    whole.length - 1,
+  ]) {
+    const said = loadIn(whole.subarray(0, length));
+    expect(said, `${length} bytes`).toMatchObject({ code: "ADDON_UNAVAILABLE" });
+    expect(said.message).toContain(join(said.dir, "build/Release/millrace.node"));
+    expect(said.message).toContain("npm run build");
+  }
+});
+
+it("an addon whose file is something else is an error as well", () => {
+  for (const content of [Buffer.from("404: not found\n".repeat(20)), Buffer.alloc(4096), Buffer.alloc(4096, 0xff)]) {
+    expect(loadIn(content)).toMatchObject({
+      code: "ADDON_UNAVAILABLE",
+      message: expect.stringContaining("npm run build"),
+    });
+  }
 });
