@@ -51,7 +51,9 @@ function match(pattern: string, path: string): readonly string[] | undefined {
   return parts;
 }
 
+/** Topics may be called `.` and `..`, which no URL can hold as a part: they are written `~.` and `~..`. No name has a `~`. */
 function decoded(text: string): string | undefined {
+  if (text === "~." || text === "~..") return text.slice(1);
   try {
     return decodeURIComponent(text);
   } catch {

@@ -4,6 +4,7 @@ import { openSync, readdirSync, writeFileSync, writeSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { apiUrl } from "../../console/src/lib/api.js";
 import type {
   BrokerInfo,
   OffsetAtTime,
@@ -48,6 +49,18 @@ describe("the API", () => {
     const settings = Object.fromEntries(info.settings.map(({ key, value, origin }) => [key, [value, origin]]));
     expect(settings["max.frame.bytes"]).toEqual(["2MiB", "startBroker"]);
     expect(settings["frame.timeout.ms"]).toEqual(["30s", "default"]);
+  });
+
+  it("has pages of topics that a URL would take for directories", async () => {
+    const broker = await runBroker({ ...ops, topics: ".:1,..:2,.a:3" });
+    for (const [name, partitions] of [
+      [".", 1],
+      ["..", 2],
+      [".a", 3],
+    ] as const) {
+      const page = await get<TopicPage>(broker, apiUrl(["topics", name]).slice("api/".length));
+      expect([page.topic.name, page.partitions.length]).toEqual([name, partitions]);
+    }
   });
 
   it("says which settings a topic has for itself, and where they were written", async () => {

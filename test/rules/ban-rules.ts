@@ -5,6 +5,7 @@ import { importsOf, isNode, lineOf, type Node, type Source, type Violation, walk
 /** Files that may call what blocks. Anything else would stop the event loop, and with it every connection. */
 export const blockingAllowed: ReadonlyMap<string, string> = new Map([
   ["src/native/load.ts", "finds the addon once, before there is a loop to stop"],
+  ["src/native/whole-elf.ts", "looks at the addon once, before it is loaded"],
   ["src/ops/settings/sources.ts", "reads the settings file before anything listens"],
   ["src/ops/ephemeral.ts", "removes its directory when the process ends and no loop will run again"],
   ["src/ops/stderr-lines.ts", "writes the last lines when the process ends and no loop will run again"],

@@ -24,9 +24,15 @@ export class Unreachable extends Error {
 
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
+/** A URL takes `.` and `..` for directories, also when they are written as `%2e`; the broker takes a `~` before them away. */
+const segment = (part: string | number): string =>
+  part === "." || part === ".." ? `~${part}` : encodeURIComponent(part);
+
 export function apiUrl(parts: readonly (string | number)[], query: Query = {}): string {
-  const path = parts.map((part) => encodeURIComponent(part)).join("/");
-  const asked = Object.entries(query).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]]));
+  const path = parts.map(segment).join("/");
+  const asked = Object.entries(query).flatMap<[string, string]>(([key, value]) =>
+    value === undefined ? [] : [[key, String(value)]],
+  );
   return `api/${path}${asked.length === 0 ? "" : `?${new URLSearchParams(asked)}`}`;
 }
 
