@@ -53,7 +53,7 @@ export const biome = async (args) =>
 
 /** The C++ files that clang-format looks after. */
 export function nativeFiles() {
-  return ["native", "bench"].flatMap((dir) => filesBelow(join(root, dir), [".cc", ".h"]));
+  return ["native", "bench", "faults"].flatMap((dir) => filesBelow(join(root, dir), [".cc", ".h"]));
 }
 
 const clangFormat = (args) => node("clang-format-node/build/cli.js", [...args, ...nativeFiles()]);

@@ -7,11 +7,12 @@ import { filesBelow } from "./sources.js";
 describe("comments", () => {
   it("every source file begins with what it is for", () => {
     const files = [
-      ...["src", "test", "bench"].flatMap((dir) => filesBelow(dir, [".ts"])),
+      ...["src", "test", "bench", "faults"].flatMap((dir) => filesBelow(dir, [".ts"])),
       ...filesBelow("console/src", [".ts", ".tsx"]),
       ...filesBelow("native", [".cc", ".h", ".inc"]),
       ...filesBelow("bench", [".h"]),
-      ...["scripts", "packaging", "test/package/job"].flatMap((dir) => filesBelow(dir, [".mjs"])),
+      ...filesBelow("faults", [".c", ".cc", ".h"]),
+      ...["scripts", "packaging", "faults", "test/package/job"].flatMap((dir) => filesBelow(dir, [".mjs"])),
     ];
     expect(files.flatMap(missingHead)).toEqual([]);
   });

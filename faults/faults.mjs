@@ -1,0 +1,44 @@
+// `npm run faults [-- RUNG…]`: makes the checkout ready (addon, broker), bundles faults/ and runs it. See main.ts for its flags.
+
+import { existsSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { setupOrExit } from "../scripts/setup.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = dirname(here);
+
+/** Bundles main.ts and, of each rung, the programs in its folder programs/, which are run as processes of their own: rungs/NAME/programs/X.js. */
+export async function bundleFaults() {
+  const esbuild = await import("esbuild");
+  const rungs = join(here, "rungs");
+  const folders = existsSync(rungs) ? readdirSync(rungs).map((name) => join(rungs, name, "programs")) : [];
+  const programs = folders
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
+    .filter((file) => file.endsWith(".ts"));
+  const outdir = join(root, ".cache", "faults", "js");
+  await esbuild.build({
+    absWorkingDir: root,
+    entryPoints: [join(here, "main.ts"), ...programs],
+    outdir,
+    outbase: here,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    packages: "external",
+    sourcemap: "inline",
+    logLevel: "warning",
+  });
+  await esbuild.stop();
+  return outdir;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await setupOrExit();
+  const bundled = await bundleFaults();
+  const { runMain } = await import(pathToFileURL(join(bundled, "main.js")).href);
+  await runMain(root, process.argv.slice(2));
+}

@@ -1,0 +1,104 @@
+// docs/trust.md: what was tried to break the product, and what came of it, out of the runs that were kept.
+
+import type { Outcome } from "./outcome.js";
+import type { Rung } from "./rung.js";
+
+const SEEDS_SHOWN = 8;
+
+const number = (value: number): string => String(value).replace(/\B(?=(\d{3})+(?!\d))/g, " ");
+
+const unique = <T>(all: readonly T[]): T[] => [...new Set(all)];
+
+/** Runs of one rung, added up. A run that failed says something about the product as it was then: the bugs tell. */
+interface Sum {
+  readonly runs: number;
+  readonly failed: number;
+  readonly counts: ReadonlyMap<string, number>;
+  readonly losses: number;
+  readonly seconds: number;
+}
+
+function sumOf(outcomes: readonly Outcome[]): Sum {
+  const green = outcomes.filter(({ failures, counts }) => failures.length === 0 && Object.keys(counts).length > 0);
+  const counts = new Map<string, number>();
+  for (const outcome of green) {
+    for (const [what, count] of Object.entries(outcome.counts)) counts.set(what, (counts.get(what) ?? 0) + count);
+  }
+  return {
+    runs: green.length,
+    failed: outcomes.filter(({ failures }) => failures.length > 0).length,
+    counts,
+    losses: green.reduce((sum, { losses }) => sum + losses, 0),
+    seconds: green.reduce((sum, { took }) => sum + took, 0),
+  };
+}
+
+const hours = (seconds: number): string =>
+  seconds < 5400 ? `${Math.max(1, Math.round(seconds / 60))} min` : `${(seconds / 3600).toFixed(1)} h`;
+
+const counted = ({ counts }: Sum): string =>
+  [...counts].map(([what, count]) => `${number(count)} ${what}`).join(", ") || "–";
+
+function table(rungs: readonly Rung[], sums: ReadonlyMap<string, Sum>): string[] {
+  const rows = rungs.map((rung) => {
+    const sum = sums.get(rung.name)!;
+    const ran = sum.runs === 0 ? "not run" : `${sum.runs} in ${hours(sum.seconds)}`;
+    return `| [${rung.name}](#${rung.name}) | ${ran} | ${counted(sum)} | ${sum.runs === 0 ? "" : sum.losses} |`;
+  });
+  return ["| rung | runs | tried | losses |", "|---|---|---|--:|", ...rows];
+}
+
+function section(rung: Rung, outcomes: readonly Outcome[], sum: Sum): string[] {
+  const green = outcomes.filter(({ failures }) => failures.length === 0);
+  const last = green.at(-1);
+  const seeds = unique(green.filter(({ counts }) => Object.keys(counts).length > 0).map(({ seed }) => seed));
+  const skipped = last?.skipped ?? [];
+  const lines = [`## ${rung.name}`, "", `${rung.title}.`, "", rung.about.trim(), ""];
+  if (sum.runs > 0) {
+    lines.push(`Tried: ${counted(sum)}. Losses: ${sum.losses}.`, "");
+    const more = seeds.length > SEEDS_SHOWN ? `, and ${seeds.length - SEEDS_SHOWN} more` : "";
+    lines.push(`Seeds: ${seeds.slice(-SEEDS_SHOWN).join(", ")}${more}. The last run: \`${last?.command}\`.`, "");
+  }
+  if (last !== undefined && last.notes.length > 0) lines.push(...last.notes, "");
+  if (skipped.length > 0) lines.push(...skipped.map(({ what, why }) => `- Skipped: ${what}: ${why}`), "");
+  return lines;
+}
+
+/** The places of the runs: what was cut, on what. */
+function places(outcomes: readonly Outcome[]): string {
+  const ran = outcomes.filter(({ counts }) => Object.keys(counts).length > 0);
+  const of = (value: (outcome: Outcome) => string): string => unique(ran.map(value)).join(", ");
+  if (ran.length === 0) return "No runs were kept.";
+  const commits = unique(ran.map(({ where }) => where.commit));
+  const which = commits.length === 1 ? commits[0] : `${commits[0]} … ${commits.at(-1)}, ${commits.length} of them`;
+  const cores = of(({ where }) => String(where.cores));
+  const disk = of(({ where }) => `${where.fileSystem} (${where.mountOptions})`);
+  const kernel = of(({ where }) => where.kernel);
+  return `Commits ${which}; Linux ${kernel}; Node ${of(({ where }) => where.node)}; ${cores} cores; data on ${disk} unless a rung says otherwise.`;
+}
+
+export function trustPage(rungs: readonly Rung[], outcomes: readonly Outcome[], bugs: string): string {
+  const by = (rung: Rung): Outcome[] => outcomes.filter((outcome) => outcome.rung === rung.name);
+  const sums = new Map(rungs.map((rung) => [rung.name, sumOf(by(rung))]));
+  const lines = [
+    "# Trust",
+    "",
+    "<!-- Made by `npm run faults -- --report` out of the runs that were kept. Do not edit. -->",
+    "",
+    "What was done to break millrace, and what came of it. What is promised is in [promises.md](promises.md). Each rung below is a command,",
+    "`npm run faults -- RUNG`; it prints its seed, and `--seed N` makes the same choices again. All of them run, bounded, in continuous",
+    "integration, and for longer by hand. What is added up here are the runs that found nothing; those that found something are in the",
+    "[list of bugs](#bugs-that-it-found).",
+    "",
+    places(outcomes),
+    "",
+    ...table(rungs, sums),
+    "",
+    ...rungs.flatMap((rung) => section(rung, by(rung), sums.get(rung.name)!)),
+    "## Bugs that it found",
+    "",
+    bugs.replace(/<!--.*?-->\s*/s, "").trim(),
+    "",
+  ];
+  return lines.join("\n");
+}

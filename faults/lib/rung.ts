@@ -1,0 +1,66 @@
+// What a rung of the ladder is: something that tries to break the product in one way, and an oracle that says whether it did.
+
+export interface Rung {
+  /** As on the command line, and as its folder in rungs/. */
+  readonly name: string;
+  readonly title: string;
+  /** Markdown for docs/trust.md: what is done, and what the oracle demands. */
+  readonly about: string;
+  /** Why it cannot run here (root, a tool, a kernel), or undefined. */
+  readonly unfit: () => Promise<string | undefined>;
+  readonly run: (stage: Stage) => Promise<RungResult>;
+}
+
+export interface Stage {
+  /** Every random choice derives from it. */
+  readonly seed: number;
+  /** From --rounds; undefined: the rung's own number, which fits into continuous integration. */
+  readonly rounds?: number;
+  /** From --seconds. */
+  readonly seconds?: number;
+  /** Empty, on a real disk; removed when all went well. */
+  readonly directory: string;
+  /** The checkout that this ladder is of. */
+  readonly root: string;
+  readonly product: Product;
+  readonly progress: (text: string) => void;
+}
+
+/** What is put to the test: a checkout's build, or another one that somebody broke on purpose. */
+export interface Product {
+  /** Holds broker.js, cli.js, index.js, client.js. They load the addon that lies in build/Release beside it. */
+  readonly dist: string;
+  readonly addon: string;
+}
+
+export interface Failure {
+  readonly what: string;
+  /** A command that shows it again. */
+  readonly replay: string;
+}
+
+export interface Skipped {
+  readonly what: string;
+  readonly why: string;
+}
+
+export interface RungResult {
+  /** What was tried: cuts, kills, cases, records acknowledged, records read. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** Records that were acknowledged and are gone: must be 0. */
+  readonly losses: number;
+  readonly failures: readonly Failure[];
+  readonly skipped: readonly Skipped[];
+  /** Lines of Markdown for docs/trust.md that counts cannot say: which mutants were noticed, on which file systems it was cut. */
+  readonly notes?: readonly string[];
+}
+
+/** The command that runs a rung again with the same choices. */
+export function replayOf(rung: string, { seed, rounds, seconds }: Pick<Stage, "seed" | "rounds" | "seconds">): string {
+  const flags = [
+    `--seed ${seed}`,
+    ...(rounds === undefined ? [] : [`--rounds ${rounds}`]),
+    ...(seconds === undefined ? [] : [`--seconds ${seconds}`]),
+  ];
+  return `npm run faults -- ${rung} ${flags.join(" ")}`;
+}
