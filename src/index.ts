@@ -15,6 +15,7 @@ export type {
 export type { ReadResult } from "./log/log-reader.js";
 export type { WaitOutcome } from "./log/read-waits.js";
 export { DamagedRecordError, type LogRecord } from "./log/stored-records.js";
+export type { BrokerSettings, TopicSettings } from "./ops/settings/broker-settings.js";
 export { type RunningBroker, type StartBrokerOptions, startBroker } from "./ops/start-broker.js";
 export type { BrokerStatistics } from "./ops/statistics.js";
 export type { SegmentInfo } from "./storage/partition-log.js";

@@ -22,7 +22,8 @@ import { SteadyLink } from "./steady-link.js";
 import { badSubscription, type FollowOptions, type ReplayOptions } from "./subscription/options.js";
 import { clientClosed, type SubscriptionHost } from "./subscription/reading.js";
 import { Subscription } from "./subscription/subscription.js";
-import { TypedTopic, type TypedTopicOptions } from "./typed/typed-topic.js";
+import type { EnvelopeTopicOptions, TypedTopicOptions } from "./typed/topic-options.js";
+import { type EnvelopeTopic, TypedTopic } from "./typed/typed-topic.js";
 
 /** What a client may be told. */
 export interface ClientOptions {
@@ -188,9 +189,12 @@ export class Client implements AsyncDisposable {
    * for await (const { value, offset } of orders.replay().records()) console.log(offset, value.apples);
    * ```
    *
-   * Throws BAD_ARGUMENT.
+   * With an `envelope()` around the codec its calls also take headers and a time. Throws BAD_ARGUMENT.
    */
-  topic<T>(name: string, options: TypedTopicOptions<T>): TypedTopic<T> {
+  topic<T>(name: string, options: TypedTopicOptions<T>): TypedTopic<T>;
+  topic<T>(name: string, options: EnvelopeTopicOptions<T>): EnvelopeTopic<T>;
+  topic<T>(name: string, options: TypedTopicOptions<T> | EnvelopeTopicOptions<T>): TypedTopic<T>;
+  topic<T>(name: string, options: TypedTopicOptions<T> | EnvelopeTopicOptions<T>): TypedTopic<T> {
     return new TypedTopic(name, options, this);
   }
 

@@ -105,12 +105,13 @@ export type {
 } from "./subscription/options.js";
 export type { SubscriptionRecord } from "./subscription/records.js";
 export { Subscription } from "./subscription/subscription.js";
+export type {
+  EnvelopeAppendOptions,
+  EnvelopeSendOptions,
+  EnvelopeTopicOptions,
+  TypedTopicOptions,
+} from "./typed/topic-options.js";
 export { type OnBad, TypedBatch, TypedRecord } from "./typed/typed-record.js";
 export { TypedCheckpointedSubscription, TypedSubscription } from "./typed/typed-subscription.js";
-export {
-  type TypedAppendOptions,
-  type TypedSendOptions,
-  TypedTopic,
-  type TypedTopicOptions,
-} from "./typed/typed-topic.js";
+export { type EnvelopeTopic, TypedTopic } from "./typed/typed-topic.js";
 export { type Verification, verification } from "./verification.js";

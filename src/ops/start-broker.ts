@@ -15,6 +15,7 @@ import { EPHEMERAL_DEFAULTS, EphemeralDirectory } from "./ephemeral.js";
 import { isNew, listenFailed, tryListening } from "./listening.js";
 import { silentLog } from "./log.js";
 import { type OpsPages, openOpsPages } from "./ops-pages.js";
+import type { BrokerSettings } from "./settings/broker-settings.js";
 import { brokerOptions, serverOptions } from "./settings/options.js";
 import { ownSettings } from "./settings/own.js";
 import { type Resolved, resolve } from "./settings/resolve.js";
@@ -47,7 +48,7 @@ export interface RunningBroker extends AsyncDisposable {
 
 export interface StartBrokerOptions {
   /** Settings by their names, as the file has them: `{ "data.dir": "/var/lib/millrace", port: 0, topics: "orders:3" }`. */
-  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly settings?: BrokerSettings;
   /**
    * A broker for a test: it keeps its log in a temporary directory on a disk, which is removed when it stops. It takes a free
    * port, has no side port unless `ops.enabled` is set, and small segments. `data.dir` cannot be set beside it. When its process

@@ -123,7 +123,7 @@ describe("the record format", () => {
     for (const written of [
       { "record.format": "crc32c" },
       { topics: { orders: { partitions: 1, "record.format": "crc32c" } } },
-    ]) {
+    ] as const) {
       await expect(startBroker({ settings: { ...testSettings(dataDir), ...written } })).rejects.toMatchObject({
         code: "BAD_CONFIG",
         message: expect.stringMatching(

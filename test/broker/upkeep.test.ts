@@ -37,7 +37,7 @@ function listen() {
   return { lines, log: { debug: take, info: take, warn: take, error: take } };
 }
 
-describe.each(["MAPPED", "FILE_CHANNEL"])("upkeep, %s", (mode) => {
+describe.each(["MAPPED", "FILE_CHANNEL"] as const)("upkeep, %s", (mode) => {
   it("rolls full segments and removes old ones; a reader behind the new start is told so, each is logged once", async () => {
     const dataDir = tempDir("retention");
     const { lines, log } = listen();

@@ -10,7 +10,7 @@ import { tempDir } from "../support/tmp.js";
 
 const LINES = Array.from({ length: 3000 }, (_, i) => `line ${i} ${"x".repeat(i % 100)}`);
 
-const settings = (dir: string): Record<string, string> => ({
+const settings = (dir: string) => ({
   ...testSettings(dir),
   topics: "orders:3",
   "segment.bytes": "64KiB",

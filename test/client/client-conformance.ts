@@ -271,6 +271,24 @@ export function clientConformance(name: string, make: MakeGround): void {
       expect(keys.slice(-4)).toEqual(["a", "b", "a", "b"]);
     });
 
+    it("a partition that is given beats the one of the key, for a value as for a batch; the key stays in the envelope", async () => {
+      const client = await clientOf();
+      const keyOf = ({ id }: Order): string => id;
+      const [one, other] = [partitionOfKey("a", 3), (partitionOfKey("a", 3) + 1) % 3];
+      const wrapped = client.topic("orders", { codec: envelope(json<Order>()), keyOf });
+      const plain = client.topic("orders", { codec: json<Order>(), keyOf });
+      const value = { id: "a", apples: 1 };
+      expect((await wrapped.send(value)).partition).toBe(one);
+      expect((await wrapped.send(value, { partition: other })).partition).toBe(other);
+      expect((await wrapped.send(value, { partition: other, key: "named" })).partition).toBe(other);
+      expect((await wrapped.batch([value], { partition: other, key: "named" })).partition).toBe(other);
+      const keys: unknown[] = [];
+      for await (const { keyText } of wrapped.replay({ partitions: [other] }).records()) keys.push(keyText);
+      expect(keys).toEqual(["a", "named", "named"]);
+      expect((await plain.send(value, { partition: other })).partition).toBe(other);
+      expect((await plain.batch([value], { partition: other })).partition).toBe(other);
+    });
+
     it("a record that is none is an error that names its place where its value is asked for, and nowhere before", async () => {
       const client = await clientOf();
       const producer = client.producer();
@@ -351,8 +369,11 @@ export function clientConformance(name: string, make: MakeGround): void {
       const client = await clientOf();
       const words = client.topic("orders", { codec: text() });
       for (const call of [
-        () => words.send("a", { headers: { a: "b" } }),
-        () => words.send("a", { timestampMs: 5 }),
+        () => words.send("a", { headers: { a: "b" } } as object),
+        () => words.send("a", { timestampMs: 5 } as object),
+        () => words.send("a", { key: "k", partition: 0 } as object),
+        () => words.batch(["a"], { key: "k", partition: 0 } as object),
+        () => words.append(["a"], { partition: 0, expectedOffset: 0, key: "k" } as never),
         () => words.send(""),
         () => words.send("\ud800"),
         () => words.send(7 as unknown as string),

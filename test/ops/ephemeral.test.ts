@@ -89,7 +89,9 @@ describe("an ephemeral broker", () => {
       code: "BAD_CONFIG",
       message: expect.stringMatching(/^data\.dir: got "\/precious" beside ephemeral/),
     });
-    await expect(startBroker({ ephemeral: true, settings: { prot: 1 } })).rejects.toMatchObject({ code: "BAD_CONFIG" });
+    await expect(startBroker({ ephemeral: true, settings: { prot: 1 } as object })).rejects.toMatchObject({
+      code: "BAD_CONFIG",
+    });
     const misspelt = { ephemral: true } as unknown as { ephemeral: boolean };
     await expect(startBroker(misspelt)).rejects.toMatchObject({ code: "BAD_ARGUMENT" });
     await expect(startBroker({ ephemeral: 1 as unknown as true })).rejects.toMatchObject({ code: "BAD_ARGUMENT" });

@@ -24,7 +24,7 @@ describe("startBroker", () => {
   });
 
   it("rejects with a line for each problem of its settings", async () => {
-    const refused = startBroker({ settings: { prot: 1, segment: { bytes: "1 parsec" } } });
+    const refused = startBroker({ settings: { prot: 1, segment: { bytes: "1 parsec" } } as object });
     await expect(refused).rejects.toBeInstanceOf(MillraceError);
     await expect(refused).rejects.toMatchObject({ code: "BAD_CONFIG" });
     const { message } = (await refused.catch((error: unknown) => error)) as Error;

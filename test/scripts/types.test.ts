@@ -11,7 +11,8 @@ import { tempDir } from "../support/tmp.js";
 const program = `
 import { embeddedOnly } from "./embedded.js";
 import {
-  bytes, type Codec, connect, envelope, fileCheckpoints, json, MillraceError, type Offset, text, type TypedTopic, type ValueOf,
+  type AckName, bytes, type Codec, connect, envelope, type EnvelopeTopic, fileCheckpoints, json, MillraceError, type Offset, type ProducerOptions, text,
+  type TypedTopic, type TypedTopicOptions, type ValueOf,
 } from "millrace/client";
 
 interface Order { readonly id: string; readonly apples: number }
@@ -39,11 +40,28 @@ export async function clients(signal: AbortSignal): Promise<void> {
     for (const record of batch) console.log(record.value.id, batch.lag);
   }
 
-  const wrapped: TypedTopic<Order> = client.topic("orders", {
+  const order: Order = { id: "a", apples: 3 };
+  // @ts-expect-error JSON alone has no place for headers
+  await orders.send(order, { headers: { trace: "1" } });
+  // @ts-expect-error nor for a time
+  await orders.batch([order], { timestampMs: 1 });
+  // @ts-expect-error nor for a key beside a partition
+  await orders.send(order, { key: "fruit", partition: 0 });
+  // @ts-expect-error nor for the key of an append, which names its partition
+  await orders.append([order], { partition: 0, expectedOffset: at, key: "fruit" });
+
+  const wrapped: EnvelopeTopic<Order> = client.topic("orders", {
     codec: envelope(json<Order>()),
     onBad: (error, { payload }) => console.error(error.offset, payload.length),
   });
-  await wrapped.send({ id: "a", apples: 3 }, { headers: { trace: "1" }, timestampMs: Date.now() });
+  await wrapped.send(order, { headers: { trace: "1" }, timestampMs: Date.now() });
+  await wrapped.batch([order], { key: "fruit", partition: 0 });
+  await wrapped.append([order], { partition: 0, expectedOffset: at, key: "fruit", headers: { trace: "1" } });
+  // @ts-expect-error headers are texts
+  await wrapped.send(order, { headers: { trace: 1 } });
+  const either: TypedTopic<Order> = wrapped;
+  const options: TypedTopicOptions<Order> = { codec: json<Order>() };
+  await client.topic("orders", options).send((await either.replay().records().next()).value?.value ?? order);
   for await (const { headers, keyText, timestampMs } of wrapped.replay().records()) {
     const shown: [string | undefined, string | undefined, number | undefined] = [headers.get("trace"), keyText, timestampMs];
     console.log(shown);
@@ -58,6 +76,18 @@ export async function clients(signal: AbortSignal): Promise<void> {
   const producer = client.producer({ lingerMs: 5, ack: "forced" });
   // @ts-expect-error there is no such acknowledgement
   client.producer({ ack: "maybe" });
+  client.producer({ ack: "none", exclusive: false });
+  client.producer({ ack: "written", exclusive: true, lingerMs: 1 });
+  client.producer({ ack: process.env.ACK as AckName, lingerMs: 1 });
+  // @ts-expect-error it finds out by the answers, and there are none
+  client.producer({ ack: "none", exclusive: true });
+  // @ts-expect-error the same in two steps
+  const blind: ProducerOptions = { exclusive: true, ack: "none", lingerMs: 5 };
+  client.producer(blind);
+  // @ts-expect-error a key chooses the partition
+  await producer.send("orders", "text", { key: "a", partition: 0 });
+  // @ts-expect-error each letter would be a record
+  await producer.batch("orders", "abc");
   await producer.send("orders", "text", { key: new Uint8Array(2) });
   try {
     await client.topics(["nowhere"]);
@@ -72,7 +102,7 @@ export async function clients(signal: AbortSignal): Promise<void> {
 `;
 
 const embedded = `
-import { type Client, json, type Log, type LogAppendOptions, openClient, openLog, type RunningBroker, startBroker } from "millrace";
+import { type BrokerSettings, type Client, json, type Log, type LogAppendOptions, openClient, openLog, type RunningBroker, startBroker } from "millrace";
 
 export async function embeddedOnly(): Promise<void> {
   await using log: Log = await openLog("./audit");
@@ -88,6 +118,22 @@ export async function embeddedOnly(): Promise<void> {
   await openClient({ topics: { audit: "./audit" } });
   await using broker: RunningBroker = await startBroker({ ephemeral: true, settings: { topics: "orders:3" } });
   console.log(broker.address);
+  const settings: BrokerSettings = {
+    "segment.bytes": "64MiB",
+    retention: { bytes: 1_000_000, check: { ms: "1s" } },
+    topics: { orders: { partitions: 3, visibility: "durable", segment: { mode: "FILE_CHANNEL" } } },
+  };
+  await startBroker({ settings: { ...settings, port: 0, "ops.enabled": false } });
+  // @ts-expect-error there is no such setting
+  await startBroker({ settings: { prot: 0 } });
+  // @ts-expect-error nor such a table
+  await startBroker({ settings: { segment: { byte: 4096 } } });
+  // @ts-expect-error nor such a mode
+  await startBroker({ settings: { "segment.mode": "MAPED" } });
+  // @ts-expect-error the topic has no port
+  await startBroker({ settings: { topics: { orders: { partitions: 3, port: 0 } } } });
+  // @ts-expect-error nor has a setting that it has another type
+  await startBroker({ settings: { "ops.enabled": 1 } });
 }
 `;
 

@@ -58,7 +58,7 @@ describe("FETCH v3", () => {
     );
   });
 
-  it.each(["ZERO_COPY", "HEAP"])(
+  it.each(["ZERO_COPY", "HEAP"] as const)(
     "brings the records of all its partitions in the order of the request, %s",
     async (mode) => {
       const broker = await runBroker({ topics: "orders:3,clicks:2", "fetch.mode": mode });

@@ -297,7 +297,7 @@ describe("S21 requests that cannot be carried out", () => {
       "connection.queued.bytes.max": "64KiB",
       "segment.bytes": 64 * 1024 + 1,
     };
-    for (const mode of ["MAPPED", "FILE_CHANNEL"]) {
+    for (const mode of ["MAPPED", "FILE_CHANNEL"] as const) {
       const wire = await connectTo(await runBroker({ ...settings, "segment.mode": mode }));
       const largest = 64 * 1024 - 8 - (2 + 6 + 4 + 1 + 4) - 4;
       for (let i = 0; i < 3; i++) {

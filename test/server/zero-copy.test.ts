@@ -52,7 +52,7 @@ describe("S22 zero copy", () => {
   });
 
   it("S22 the addon counts what left by sendfile and what through memory", async () => {
-    for (const fetchMode of ["ZERO_COPY", "HEAP"]) {
+    for (const fetchMode of ["ZERO_COPY", "HEAP"] as const) {
       const broker = await runBroker({ "fetch.mode": fetchMode });
       const wire = await connectTo(broker);
       await wire.ask(produce([new Uint8Array(50_000).fill(7)]));

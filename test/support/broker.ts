@@ -6,22 +6,24 @@ import { join } from "node:path";
 import { buildSync } from "esbuild";
 import { afterAll, onTestFinished } from "vitest";
 import { packageRoot } from "../../src/native/load.js";
+import type { BrokerSettings } from "../../src/ops/settings/broker-settings.js";
 import { type RunningBroker, startBroker } from "../../src/ops/start-broker.js";
 import { tempDir } from "./tmp.js";
 import { Wire } from "./wire.js";
 
 /** Settings that make a broker small and let many run beside each other. */
-export const testSettings = (dataDir: string): Record<string, unknown> => ({
-  "data.dir": dataDir,
-  port: 0,
-  "ops.enabled": false,
-  topics: "orders:1",
-  "disk.reserve.bytes": 0,
-  "segment.bytes": "16MiB",
-});
+export const testSettings = (dataDir: string) =>
+  ({
+    "data.dir": dataDir,
+    port: 0,
+    "ops.enabled": false,
+    topics: "orders:1",
+    "disk.reserve.bytes": 0,
+    "segment.bytes": "16MiB",
+  }) satisfies BrokerSettings;
 
 /** A broker in this process, stopped after the test. */
-export async function runBroker(settings: Record<string, unknown> = {}): Promise<RunningBroker> {
+export async function runBroker(settings: BrokerSettings = {}): Promise<RunningBroker> {
   const broker = await startBroker({ settings: { ...testSettings(tempDir("broker")), ...settings } });
   onTestFinished(async () => {
     await broker.stop();

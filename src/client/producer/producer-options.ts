@@ -5,12 +5,15 @@ import type { MillraceError } from "../../model/errors.js";
 import type { Offset, PartitionId } from "../../model/ids.js";
 import type { RequestTime } from "../request-queue.js";
 
-export interface ProducerOptions {
+/** What a producer may be told. One that nobody answers cannot be exclusive, which finds out by the answers. */
+export type ProducerOptions = ProducerBounds & (AcknowledgedOptions | UnacknowledgedProducerOptions);
+
+interface AcknowledgedOptions {
   /**
    * When a record counts as sent. `forced` (default): when it is on the disk, whatever happens to the power then. `written`: when it is
    * in the hands of the broker's operating system. `none`: when it left; nobody says whether it arrived.
    */
-  readonly ack?: AckName;
+  readonly ack?: Exclude<AckName, "none">;
   /**
    * This producer is the only one that writes to the partitions it sends to. Each request then names the offset that it must
    * get, so that what was in flight when a connection was cut is found out and repeated safely: every record is there once.
@@ -18,6 +21,14 @@ export interface ProducerOptions {
    * rejects with OFFSET_MISMATCH. Needs a broker that knows PRODUCE v2. Default false.
    */
   readonly exclusive?: boolean;
+}
+
+interface UnacknowledgedProducerOptions {
+  readonly ack: "none";
+  readonly exclusive?: false;
+}
+
+interface ProducerBounds {
   /**
    * How long the first record of a batch waits for others, in milliseconds. Default 0: for those of the same turn of the event
    * loop. What comes while as many requests as may be are in flight goes together with the next one in any case, so more than that makes
@@ -61,7 +72,7 @@ export type Records = Iterable<Payload> & object;
 /** A send whose partition follows from the key, or goes round robin. */
 export interface SendByKey {
   /** Chooses the partition: equal keys, equal partition, while the topic keeps their number. It is not sent. Default: round robin. */
-  readonly key?: Payload;
+  readonly key?: Payload | undefined;
   readonly partition?: undefined;
   /** Rejects with the signal's reason. What has left by then is written nevertheless; what still waits is not sent. */
   readonly signal?: AbortSignal;

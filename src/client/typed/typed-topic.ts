@@ -2,53 +2,24 @@
 
 import { badArgument, badOptions } from "../../model/arguments.js";
 import { MillraceError } from "../../model/errors.js";
-import type { Offset } from "../../model/ids.js";
 import { badTopic } from "../checks.js";
 import type { Codec } from "../codec/codec.js";
-import { EnvelopeCodec, type RecordHeadersInput } from "../codec/envelope.js";
+import { EnvelopeCodec } from "../codec/envelope.js";
 import type { Producer } from "../producer/producer.js";
-import type { Payload, SendOptions, SentBatch, SentRecord } from "../producer/producer-options.js";
+import type { AppendOptions, Payload, SendOptions, SentBatch, SentRecord } from "../producer/producer-options.js";
 import type { FollowOptions, ReplayOptions } from "../subscription/options.js";
 import type { Subscription } from "../subscription/subscription.js";
-import type { OnBad } from "./typed-record.js";
+import type {
+  EnvelopeAppendOptions,
+  EnvelopeFields,
+  EnvelopeSendOptions,
+  EnvelopeTopicOptions,
+  TypedTopicOptions,
+} from "./topic-options.js";
 import { type Decoding, TypedSubscription } from "./typed-subscription.js";
 
-/** What a typed topic may be told. */
-export interface TypedTopicOptions<T> {
-  /** Makes payloads of values and values of payloads: `json<Order>()`, `envelope(json<Order>())`, `text()`, … or one of your own. */
-  readonly codec: Codec<T> | EnvelopeCodec<T>;
-  /** The key of a value that is sent without one. Undefined: none. */
-  readonly keyOf?: (value: T) => Payload | undefined;
-  /**
-   * What readers do with a record that the codec does not take. `"error"` (default): asking such a record for its value throws
-   * {@link PayloadError}; nothing is decoded that nobody asks for. A function: it is told, and the record is left out; for that each
-   * is decoded as it comes. What the function throws ends the iteration.
-   */
-  readonly onBad?: OnBad<T>;
-  /** What sends. Default: a producer of its own, made for the first record and closed with the client. */
-  readonly producer?: Producer;
-}
-
-/** What belongs to a value that is sent. */
-export interface TypedSendOptions {
-  /** Chooses the partition: equal keys, equal partition. With an envelope it is in the payload, too. Default: as `keyOf` says. */
-  readonly key?: Payload;
-  /** The partition itself. */
-  readonly partition?: number;
-  /** With an envelope only. */
-  readonly headers?: RecordHeadersInput;
-  /** In milliseconds since 1970; with an envelope only. Default: now. */
-  readonly timestampMs?: number;
-  /** Rejects with the signal's reason. What has left by then is written nevertheless. */
-  readonly signal?: AbortSignal;
-}
-
-/** As {@link TypedSendOptions}, where the log must end at a place. */
-export interface TypedAppendOptions extends Omit<TypedSendOptions, "partition"> {
-  readonly partition: number;
-  /** Where the log must end: the offset that the first record gets. */
-  readonly expectedOffset: Offset | number;
-}
+/** A typed topic whose values are in envelopes: its calls take `headers`, `timestampMs`, and a `key` beside a partition as well. */
+export type EnvelopeTopic<T> = TypedTopic<T, EnvelopeSendOptions, EnvelopeAppendOptions>;
 
 /** What a typed topic needs of a client. */
 export interface TypedTopicHost {
@@ -58,8 +29,15 @@ export interface TypedTopicHost {
 }
 
 const OPTIONS = new Set(["codec", "keyOf", "onBad", "producer"]);
-const SEND = new Set(["key", "partition", "headers", "timestampMs", "signal"]);
+const FIELDS = ["headers", "timestampMs"] as const;
+const SEND = new Set(["key", "partition", "signal", ...FIELDS]);
 const APPEND = new Set([...SEND, "expectedOffset"]);
+
+/** A value that goes out with its key. */
+interface Keyed<T> {
+  readonly value: T;
+  readonly key: Payload | undefined;
+}
 
 /**
  * A topic of values.
@@ -79,15 +57,15 @@ const APPEND = new Set([...SEND, "expectedOffset"]);
  * for await (const { value } of orders.replay({ from: offset }).records()) console.log(value.id, value.apples);
  * ```
  */
-export class TypedTopic<T> {
+export class TypedTopic<T, Send extends object = SendOptions, Append extends object = AppendOptions> {
   private readonly codec: Codec<T> | EnvelopeCodec<T>;
   private readonly decoding: Decoding<T>;
   private producer: Producer | undefined;
 
-  /** Throws BAD_ARGUMENT. */
+  /** Throws BAD_ARGUMENT. {@link Client.topic} is the public way. */
   constructor(
     readonly name: string,
-    private readonly options: TypedTopicOptions<T>,
+    private readonly options: TypedTopicOptions<T> | EnvelopeTopicOptions<T>,
     private readonly host: TypedTopicHost,
   ) {
     const bad = badTopic(name) ?? badOptions(options, OPTIONS, "a topic") ?? badTyped(options);
@@ -97,35 +75,44 @@ export class TypedTopic<T> {
     this.producer = options.producer;
   }
 
-  /** Sends a value: as `Producer.send`. Rejects as that and as the codec. */
-  async send(value: T, options: TypedSendOptions = {}): Promise<SentRecord> {
-    this.check(options, SEND, "send()");
-    const key = this.keyFor(value, options);
-    const { partition, signal } = options;
-    return this.sender().send(this.name, this.payload(value, key, options), { key, partition, signal } as SendOptions);
+  /**
+   * Sends a value: as `Producer.send`, where a key beside a partition has a place in an envelope alone. A partition that is given beats the
+   * one that `keyOf` leads to. Rejects as that and as the codec.
+   */
+  async send(value: T, options?: Send): Promise<SentRecord> {
+    const given = this.checked(options, SEND, "send()");
+    const keyed = this.keyed(value, given);
+    return this.sender().send(
+      this.name,
+      this.payload(keyed, given),
+      placeOf(given, () => keyed.key),
+    );
   }
 
   /**
    * Sends values as one request to one partition, with adjacent offsets: as `Producer.batch`. Adjacent, not atomic. When `keyOf` leads to
    * several keys, say the partition or the key: else it rejects with BAD_ARGUMENT.
    */
-  async batch(values: Iterable<T>, options: TypedSendOptions = {}): Promise<SentBatch> {
-    this.check(options, SEND, "batch()");
-    const { partition, signal } = options;
-    const keyed = this.keyed(values, options);
-    const key = partition === undefined ? oneKey(keyed.map(({ key: own }) => own)) : undefined;
-    return this.sender().batch(this.name, this.payloads(keyed, options), { key, partition, signal } as SendOptions);
+  async batch(values: Iterable<T>, options?: Send): Promise<SentBatch> {
+    const given = this.checked(options, SEND, "batch()");
+    const all = Array.from(values, (value) => this.keyed(value, given));
+    const place = placeOf(given, () => oneKey(all.map(({ key }) => key)));
+    return this.sender().batch(
+      this.name,
+      all.map((each) => this.payload(each, given)),
+      place,
+    );
   }
 
   /**
    * Appends values as one request, if they get exactly the offsets from `expectedOffset` on: as `Producer.append`. Else nothing is
    * written and it rejects with OFFSET_MISMATCH.
    */
-  async append(values: Iterable<T>, options: TypedAppendOptions): Promise<SentBatch> {
-    this.check(options, APPEND, "append()");
-    const { partition, expectedOffset, signal } = options;
-    const keyed = this.keyed(values, options);
-    return this.sender().append(this.name, this.payloads(keyed, options), { partition, expectedOffset, signal });
+  async append(values: Iterable<T>, options: Append): Promise<SentBatch> {
+    const given = this.checked(options, APPEND, "append()");
+    const { partition, expectedOffset, signal } = given as EnvelopeAppendOptions;
+    const payloads = Array.from(values, (value) => this.payload(this.keyed(value, given), given));
+    return this.sender().append(this.name, payloads, { partition, expectedOffset, signal });
   }
 
   /** The values from where the options say, on and on: as `Client.follow`. */
@@ -143,37 +130,37 @@ export class TypedTopic<T> {
     return this.producer;
   }
 
-  private check(options: TypedSendOptions, known: ReadonlySet<string>, what: string): void {
+  /** What would be left out in silence is refused: it would be missed when it is too late. Throws BAD_ARGUMENT. */
+  private checked(options: object = {}, known: ReadonlySet<string>, what: string): EnvelopeSendOptions {
     const bad = badOptions(options, known, what);
     if (bad !== undefined) throw bad;
-    if (this.codec instanceof EnvelopeCodec) return;
-    for (const name of ["headers", "timestampMs"] as const) {
-      if (options[name] === undefined) continue;
-      // Left out in silence they would be missed when it is too late.
-      const text = `${name}: the codec of ${this.name} has no place for it; put an envelope() around that`;
-      throw new MillraceError("BAD_ARGUMENT", text);
-    }
+    const given = options as EnvelopeSendOptions;
+    if (this.codec instanceof EnvelopeCodec) return given;
+    const names: readonly (keyof EnvelopeSendOptions)[] =
+      given.partition === undefined && known === SEND ? FIELDS : [...FIELDS, "key"];
+    const homeless = names.find((name) => given[name] !== undefined);
+    if (homeless === undefined) return given;
+    const beside = homeless === "key" ? " beside a partition" : "";
+    const text = `${homeless}${beside}: the codec of ${this.name} has no place for it; put an envelope() around that`;
+    throw new MillraceError("BAD_ARGUMENT", text);
   }
 
-  private keyFor(value: T, { key }: TypedSendOptions): Payload | undefined {
-    return key ?? this.options.keyOf?.(value);
+  private keyed(value: T, { key }: EnvelopeSendOptions): Keyed<T> {
+    return { value, key: key ?? this.options.keyOf?.(value) };
   }
 
-  private keyed(values: Iterable<T>, options: TypedSendOptions): { value: T; key: Payload | undefined }[] {
-    return Array.from(values, (value) => ({ value, key: this.keyFor(value, options) }));
-  }
-
-  private payloads(keyed: readonly { value: T; key: Payload | undefined }[], options: TypedSendOptions): Uint8Array[] {
-    return keyed.map(({ value, key }) => this.payload(value, key, options));
-  }
-
-  private payload(value: T, key: Payload | undefined, { headers, timestampMs }: TypedSendOptions): Uint8Array {
+  private payload({ value, key }: Keyed<T>, { headers, timestampMs }: EnvelopeFields): Uint8Array {
     const { codec } = this;
     if (codec instanceof EnvelopeCodec) return codec.seal({ value, key, headers, timestampMs });
     const payload = codec.encode(value);
     if (payload instanceof Uint8Array && payload.length > 0) return payload;
     throw badArgument("what the codec made of the value", payload, "a Uint8Array of at least one byte");
   }
+}
+
+/** Where it goes: to the partition that was given, else where the key leads. */
+function placeOf({ partition, signal }: EnvelopeSendOptions, key: () => Payload | undefined): SendOptions {
+  return partition === undefined ? { key: key(), signal } : { partition, signal };
 }
 
 /** The key of all of them. Throws BAD_ARGUMENT when there are several. */
@@ -188,7 +175,8 @@ function oneKey(keys: readonly (Payload | undefined)[]): Payload | undefined {
   throw new MillraceError("BAD_ARGUMENT", text);
 }
 
-function badTyped<T>({ codec, keyOf, onBad }: TypedTopicOptions<T>): MillraceError | undefined {
+function badTyped<T>(options: TypedTopicOptions<T> | EnvelopeTopicOptions<T>): MillraceError | undefined {
+  const { codec, keyOf, onBad } = options;
   const { encode, decode } = (codec ?? {}) as Partial<Codec<T>>;
   const isCodec = codec instanceof EnvelopeCodec || (typeof encode === "function" && typeof decode === "function");
   if (!isCodec) {

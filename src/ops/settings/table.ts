@@ -4,6 +4,7 @@
 import { isIP } from "node:net";
 import type * as v from "valibot";
 import { PARTITIONS_MAX, SEGMENT_BYTES_MAX } from "../../model/limits.js";
+import type { OfBroker, OfTopic } from "./broker-settings.js";
 import { choice, duration, integer, type Kind, list, optional, size, text, yesNo } from "./kinds.js";
 import { topicList } from "./topic-list.js";
 
@@ -31,12 +32,11 @@ interface Row {
   readonly perTopic?: true;
 }
 
-const row = <K extends Kind<unknown>>(kind: K, fallback: string, help: string, perTopic?: true) => ({
-  kind,
-  default: fallback,
-  help,
-  ...(perTopic === undefined ? {} : { perTopic }),
-});
+const row = <K extends Kind<unknown>>(kind: K, fallback: string, help: string) => ({ kind, default: fallback, help });
+/** May also stand in `[topics.x]` of the file. */
+const topicRow = <K extends Kind<unknown>>(kind: K, fallback: string, help: string) => {
+  return { ...row(kind, fallback, help), perTopic: true as const };
+};
 
 export const settingsTable = {
   "data.dir": row(text("a directory"), "./millrace-data", "where the log lies"),
@@ -60,31 +60,28 @@ export const settingsTable = {
     "names other than its own address under which the side port may be asked",
   ),
   topics: row(topicList, "default:1", `topics and their partitions (1 to ${PARTITIONS_MAX}), as orders:3,clicks:1`),
-  "segment.mode": row(choice("MAPPED", "FILE_CHANNEL"), "MAPPED", "how segments are written", true),
-  "segment.bytes": row(size(4 * KiB, SEGMENT_BYTES_MAX), "128MiB", "capacity of a segment", true),
-  "segment.roll.ms": row(optional(duration(1, CENTURY)), "none", "roll a segment that is this old", true),
-  "record.format": row(
+  "segment.mode": topicRow(choice("MAPPED", "FILE_CHANNEL"), "MAPPED", "how segments are written"),
+  "segment.bytes": topicRow(size(4 * KiB, SEGMENT_BYTES_MAX), "128MiB", "capacity of a segment"),
+  "segment.roll.ms": topicRow(optional(duration(1, CENTURY)), "none", "roll a segment that is this old"),
+  "record.format": topicRow(
     choice("crc32c", "plain"),
     "crc32c",
     "with or without a checksum for each record; an existing topic keeps its own",
-    true,
   ),
-  visibility: row(
+  visibility: topicRow(
     choice("written", "durable"),
     "written",
     "what consumers see: records that are written, or only those that are forced to disk",
-    true,
   ),
   "index.interval.bytes": row(size(64, SEGMENT_BYTES_MAX), "4KiB", "log between two entries of the offset index"),
-  "flush.every.records": row(
+  "flush.every.records": topicRow(
     optional(integer(1, 1_000_000_000)),
     "none",
     "force after so many records; bounds the window of loss, promises a producer nothing",
-    true,
   ),
-  "flush.every.ms": row(optional(duration(1, DAY)), "none", "force after so long; the same", true),
-  "retention.bytes": row(optional(size(1, 8192 * TiB - 1)), "none", "what a partition keeps, in whole segments", true),
-  "retention.ms": row(optional(duration(1, CENTURY)), "none", "how long a segment is kept after its last append", true),
+  "flush.every.ms": topicRow(optional(duration(1, DAY)), "none", "force after so long; the same"),
+  "retention.bytes": topicRow(optional(size(1, 8192 * TiB - 1)), "none", "what a partition keeps, in whole segments"),
+  "retention.ms": topicRow(optional(duration(1, CENTURY)), "none", "how long a segment is kept after its last append"),
   "retention.check.ms": row(duration(10, DAY), "30s", "how often retention is applied"),
   "disk.reserve.bytes": row(size(0, 1024 * TiB), "256MiB", "kept free on the disk; below it produces get LOG_FULL"),
   "fetch.mode": row(choice("ZERO_COPY", "HEAP"), "ZERO_COPY", "how records leave: sendfile, or read and write"),
@@ -126,7 +123,11 @@ export const settingsTable = {
     "info",
     "JSON lines on stderr from this level on",
   ),
-} as const satisfies Record<string, Row>;
+} as const satisfies {
+  // The settings as types are written out beside this: what stands in one alone does not compile.
+  readonly [K in keyof OfBroker | "topics"]: Row &
+    (K extends TopicKey ? { readonly perTopic: true } : { readonly perTopic?: never });
+};
 
 export type SettingKey = keyof typeof settingsTable;
 export const settingKeys = Object.keys(settingsTable) as readonly SettingKey[];
@@ -134,13 +135,12 @@ export const settingKeys = Object.keys(settingsTable) as readonly SettingKey[];
 type ValueOf<K extends SettingKey> = v.InferOutput<(typeof settingsTable)[K]["kind"]>;
 export type Settings = { readonly [K in SettingKey]: ValueOf<K> };
 
-export type TopicKey = {
-  [K in SettingKey]: (typeof settingsTable)[K] extends { readonly perTopic?: true } & Row ? K : never;
-}[SettingKey];
+/** The settings that a topic may have for itself. */
+export type TopicKey = keyof OfTopic;
 
 export const isSettingKey = (key: string): key is SettingKey => Object.hasOwn(settingsTable, key);
 export const isPerTopic = (key: SettingKey): boolean => (settingsTable[key] as Row).perTopic === true;
-export const perTopicKeys: readonly SettingKey[] = settingKeys.filter(isPerTopic);
+export const perTopicKeys = settingKeys.filter(isPerTopic) as readonly TopicKey[];
 export const rowOf = (key: SettingKey): Row => settingsTable[key];
 
 /** `data.dir` → `--data-dir`. */

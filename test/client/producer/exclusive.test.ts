@@ -14,7 +14,7 @@ import { backendOf, codeOf, isProduce, refuse, texts } from "./backends.js";
 
 async function started(options: ProducerOptions = {}, fake: FakeOptions = {}) {
   const broker = await FakeBroker.start(fake);
-  const producer = new Producer(backendOf(broker), { lingerMs: 0, exclusive: true, ...options });
+  const producer = new Producer(backendOf(broker), { lingerMs: 0, ...options, exclusive: true } as ProducerOptions);
   onTestFinished(() => producer.destroy());
   return { broker, producer };
 }
@@ -315,7 +315,7 @@ describe("a producer that is the only writer", () => {
     expect(await codeOf(producer.send("orders", "x"))).toBe("UNSUPPORTED_VERSION");
     expect(await codeOf(producer.send("orders", "x"))).toBe("UNSUPPORTED_VERSION");
     expect(texts(broker)).toEqual([]);
-    const made = () => new Producer(backendOf(broker), { exclusive: true, ack: "none" });
+    const made = () => new Producer(backendOf(broker), { exclusive: true, ack: "none" } as never);
     expect(made).toThrow(expect.objectContaining({ code: "BAD_ARGUMENT" }));
   });
 });
