@@ -1,6 +1,7 @@
 // `npm run bench`: makes the checkout ready (addon, broker), builds the native tools, bundles bench/ and runs it. See main.ts for its flags.
 
 import { readdirSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { setupOrExit } from "../scripts/setup.mjs";
@@ -30,9 +31,31 @@ export async function bundleBench() {
   return join(toolsDirectory, "js");
 }
 
+/** Script and style of the page of figures, for a browser. */
+export async function bundlePage() {
+  const esbuild = await import("esbuild");
+  const outdir = join(toolsDirectory, "page");
+  await mkdir(outdir, { recursive: true });
+  await esbuild.build({
+    absWorkingDir: root,
+    entryPoints: [join(here, "report", "page.mjs")],
+    outfile: join(outdir, "page.js"),
+    bundle: true,
+    format: "iife",
+    platform: "browser",
+    target: "es2022",
+    minify: true,
+    logLevel: "warning",
+  });
+  const styles = [join(root, "node_modules", "uplot", "dist", "uPlot.min.css"), join(here, "report", "page.css")];
+  const texts = await Promise.all(styles.map((path) => readFile(path, "utf8")));
+  await writeFile(join(outdir, "page.css"), texts.join("\n"));
+  return outdir;
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await setupOrExit();
-  const [paths, bundled] = await Promise.all([buildTools(), bundleBench()]);
+  const [paths, bundled] = await Promise.all([buildTools(), bundleBench(), bundlePage()]);
   const { runMain } = await import(pathToFileURL(join(bundled, "main.js")).href);
   await runMain(root, paths, process.argv.slice(2));
 }

@@ -1,100 +1,134 @@
-// `npm run bench [-- names…] [--quick] [--rounds N] [--dir D] [--no-report]`: asks the questions of this folder, progress on stderr, and leaves the
-// results as JSON in bench/results/ and as a page in docs/figures.md.
+// `npm run bench [-- names…] [flags]`: asks the questions of this folder, progress on stderr, and leaves the results as JSON in
+// bench/results/ and, when all were asked, as pages in docs/. `npm run bench -- report FILE…` makes the pages again.
 
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
-import { environment, refuseMemory, UnfitStand } from "./lib/environment.js";
-import { type CaseResult, measureCase } from "./lib/figures.js";
-import { markdown, type RunResult, type SectionResult } from "./lib/report.js";
-import { replace, writeResult } from "./lib/results.js";
+import { CHECK_HARD_SECONDS, CHECK_SECONDS, checkQuestions, countsLine, readRecorded, record } from "./check-run.js";
+import { refuseMemory, UnfitStand } from "./lib/environment.js";
+import type { Question } from "./lib/question.js";
+import { markdown } from "./lib/report.js";
+import { mergeResults, readResult } from "./lib/results.js";
 import type { Stand } from "./lib/stand.js";
 import { type ToolPaths, Tools } from "./lib/tools.js";
-import { questions } from "./questions.js";
+import { checked, questions } from "./questions.js";
+import { publish, writeHtml } from "./report/publish.js";
+import { measureQuestion, runQuestions } from "./run.js";
 
 const say = (text: string): void => {
   process.stderr.write(`${text}\n`);
 };
 
-/** How much memory is touched to find out what a fresh page costs here. */
-const FRESH_MEMORY_BYTES = 1 << 30;
-
 function usage(): string {
   const names = questions.map(({ name, title }) => `  ${name.padEnd(20)} ${title}`);
   return [
-    "npm run bench -- [names…] [--quick] [--rounds N] [--dir DIRECTORY] [--no-report]",
+    "npm run bench -- [names…] [--quick | --full] [--rounds N] [--dir DIRECTORY] [--no-report]",
+    "npm run bench -- --check | --record [names…]",
+    "npm run bench -- report FILE.json [MORE.json…]",
     "",
-    "  --quick      fewer and shorter samples: about a minute for all",
+    "  --quick      fewer and shorter samples, fewer cases",
+    "  --full       whole matrices: hours",
     "  --rounds N   samples of each side (7, or 2 with --quick)",
     "  --dir        where data is written (.cache/bench/data); not in memory",
-    "  --no-report  leaves docs/figures.md as it is",
+    "  --no-report  leaves docs/figures as they are",
+    "  --check      what CI runs: quick, fails when a ratio to the floor is under a third of the recorded one",
+    "  --record     writes the ratios of a quick run into bench/recorded-ratios.json",
+    "  report       pages of results that there are; sections of later files take the place of those of earlier ones",
     "",
     ...names,
   ].join("\n");
 }
 
+const OPTIONS = {
+  quick: { type: "boolean", default: false },
+  full: { type: "boolean", default: false },
+  check: { type: "boolean", default: false },
+  record: { type: "boolean", default: false },
+  rounds: { type: "string" },
+  dir: { type: "string" },
+  "no-report": { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
+} as const;
+
 export async function main(root: string, paths: ToolPaths, argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    allowPositionals: true,
-    options: {
-      quick: { type: "boolean", default: false },
-      rounds: { type: "string" },
-      dir: { type: "string" },
-      "no-report": { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
-    },
-  });
+  const { values, positionals } = parseArgs({ args: [...argv], allowPositionals: true, options: OPTIONS });
   if (values.help) {
     say(usage());
     return 0;
   }
+  if (positionals[0] === "report") return report(root, positionals.slice(1), values["no-report"]);
+
   const unknown = positionals.filter((name) => !questions.some((question) => question.name === name));
-  const rounds = Number(values.rounds ?? (values.quick ? 2 : 7));
-  if (unknown.length > 0 || !Number.isSafeInteger(rounds) || rounds < 1) {
-    say(unknown.length > 0 ? `there is no question ${unknown.join(", ")}\n\n${usage()}` : `--rounds: ${values.rounds}`);
-    return 2;
-  }
+  if (unknown.length > 0) return refuse(`there is no question ${unknown.join(", ")}`);
+  const checks = values.check || values.record;
+  const quick = values.quick || checks;
+  const rounds = Number(values.rounds ?? (quick ? 2 : 7));
+  if (!Number.isSafeInteger(rounds) || rounds < 1) return refuse(`--rounds: ${values.rounds}`);
+  if (quick && values.full) return refuse("--full: not beside --quick, --check or --record");
 
   const directory = values.dir ?? join(root, ".cache", "bench", "data");
   await mkdir(directory, { recursive: true });
   await refuseMemory(directory);
-  const stand: Stand = { tools: new Tools(paths), directory, root, quick: values.quick, rounds, progress: say };
-  const asked = questions.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
-  const before = await environment(directory, root);
-  const freshMemory = await lookAtMemory(stand);
-
-  const sections: SectionResult[] = [];
-  for (const { name, title, about, ask } of asked) {
-    say(`\n${name}: ${title}`);
-    const cases: CaseResult[] = [];
-    await ask(stand, async (one) => {
-      cases.push(await measureCase(one, rounds, (text) => say(`  ${text}`)));
-    });
-    sections.push({ name, title, about, cases });
+  const tools = new Tools(paths);
+  const stand: Stand = { tools, directory, root, quick, full: values.full, rounds, progress: say };
+  const list = checks ? questions.filter(({ name }) => checked.includes(name)) : questions;
+  const asked = list.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+  const recorded = join(root, "bench", "recorded-ratios.json");
+  if (values.record) {
+    for (const question of asked) await record(recorded, [await measureQuestion(stand, question)]);
+    say(`recorded: ${relative(root, recorded)}`);
+    return 0;
   }
+  if (values.check) return check(stand, asked, recorded);
+
   const command = ["npm run bench --", ...argv].join(" ").replace(/ --$/, "");
-  const result: RunResult = { environment: before, quick: values.quick, command, freshMemory, sections };
-  say(`\nresults: ${await writeResult(join(root, "bench", "results"), result)}`);
-  const page = markdown(result);
-  // A page about some questions must not take the place of the one about all.
-  if (values["no-report"] || asked.length < questions.length) {
-    process.stdout.write(page);
+  const { result, path } = await runQuestions(stand, asked, command);
+  const page = path.replace(/\.json$/, ".html");
+  await writeHtml(root, page, result);
+  say(`\nresults: ${relative(root, path)}, ${relative(root, page)}`);
+  // Pages about some questions must not take the place of those about all.
+  if (values["no-report"] || asked.length < questions.length) process.stdout.write(markdown(result));
+  else say(`report:  ${(await publish(root, result)).join(", ")}`);
+  return 0;
+}
+
+function refuse(why: string): number {
+  say(`${why}\n\n${usage()}`);
+  return 2;
+}
+
+async function report(root: string, files: readonly string[], aside: boolean): Promise<number> {
+  if (files.length === 0) return refuse("report: which FILE.json?");
+  const results = await Promise.all(files.map(readResult));
+  const names = questions.map(({ name }) => name);
+  const merged = results.length === 1 ? results[0] : mergeResults(results, names);
+  if (aside) {
+    const page = files[0].replace(/\.json$/, ".html");
+    await writeHtml(root, page, merged);
+    process.stdout.write(markdown(merged));
+    say(`report: ${page}`);
   } else {
-    await replace(join(root, "docs", "figures.md"), page);
-    say("report:  docs/figures.md");
+    say(`report: ${(await publish(root, merged)).join(", ")}`);
   }
   return 0;
 }
 
-async function lookAtMemory(stand: Stand): Promise<RunResult["freshMemory"]> {
-  const { bytesPerSecond: cold } = await stand.tools.touch(FRESH_MEMORY_BYTES);
-  const { bytesPerSecond: warm } = await stand.tools.touch(FRESH_MEMORY_BYTES);
-  return { cold: cold / 1e9, warm: warm / 1e9 };
+async function check(stand: Stand, asked: readonly Question[], path: string): Promise<number> {
+  const recorded = await readRecorded(path);
+  const late = setTimeout(() => {
+    say(`failed: not done after ${CHECK_HARD_SECONDS} s`);
+    process.stdout.write("0 passed, 1 failed\n");
+    process.exit(1);
+  }, CHECK_HARD_SECONDS * 1000);
+  const counts = await checkQuestions(stand, asked, recorded, performance.now() + CHECK_SECONDS * 1000);
+  clearTimeout(late);
+  process.stdout.write(`${countsLine(counts)}\n`);
+  return counts.failed === 0 ? 0 : 1;
 }
 
 /** Ends the process with 0, 1 (failed) or 2 (usage, or a stand that is not fit). */
 export async function runMain(root: string, paths: ToolPaths, argv: readonly string[]): Promise<void> {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
   try {
     process.exitCode = await main(root, paths, argv);
   } catch (error) {

@@ -32,3 +32,15 @@ export const questions: readonly Question[] = [
   recovery,
   start,
 ];
+
+/** Whose ratios CI checks, within its few minutes. */
+export const checked: readonly string[] = [
+  append,
+  writer,
+  producePipelined,
+  produceConnections,
+  fetchQuestion,
+  forced,
+  recovery,
+  start,
+].map(({ name }) => name);

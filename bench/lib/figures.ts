@@ -2,6 +2,8 @@
 // the command that made it, its flush mode and how large its sample was.
 
 import { inTurn, pairRatios, type Spread, spread } from "./compare.js";
+import type { Timeline } from "./timeline.js";
+import type { Latency } from "./tools.js";
 
 export type Unit =
   | "requests/s"
@@ -23,6 +25,10 @@ export interface Sample {
   readonly value: number;
   /** Numbers beside it, by the titles of their columns in the report ("p99 µs"). */
   readonly details: Readonly<Record<string, number>>;
+  /** For the chart of percentiles. */
+  readonly latency?: Latency;
+  /** For the chart over time. */
+  readonly timeline?: Timeline;
 }
 
 export interface Side {
@@ -53,6 +59,10 @@ export interface SideResult {
   readonly details: Readonly<Record<string, number>>;
   /** To the last side, pair by pair; the last side has none. */
   readonly ratio?: Spread;
+  /** Each percentile is the median of the samples' own. */
+  readonly latency?: Latency;
+  /** Of the sample in the middle: a mean of several would smooth away what it is there to show. */
+  readonly timeline?: Timeline;
 }
 
 export interface CaseResult {
@@ -84,18 +94,28 @@ export async function measureCase(
       command,
       samples: samples[index],
       value: spread(values[index]),
-      details: medians(samples[index]),
+      details: medians(samples[index].map(({ details }) => details)),
+      latency: latencyOf(samples[index]),
+      timeline: middle(samples[index]).timeline,
     };
     return index === one.sides.length - 1 ? result : { ...result, ratio: spread(pairRatios(values[index], base)) };
   });
   return { label: one.label, flush: one.flush, unit: one.unit, sample: one.sample, sides };
 }
 
-function medians(samples: readonly Sample[]): Record<string, number> {
-  const names = new Set(samples.flatMap(({ details }) => Object.keys(details)));
-  return Object.fromEntries(
-    [...names].map((name) => [name, spread(samples.flatMap(({ details }) => details[name] ?? [])).median]),
-  );
+function medians(of: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const names = new Set(of.flatMap((one) => Object.keys(one)));
+  return Object.fromEntries([...names].map((name) => [name, spread(of.flatMap((one) => one[name] ?? [])).median]));
+}
+
+function latencyOf(samples: readonly Sample[]): Latency | undefined {
+  const all = samples.flatMap(({ latency }) => (latency === undefined ? [] : [{ ...latency }]));
+  return all.length === 0 ? undefined : (medians(all) as unknown as Latency);
+}
+
+/** The sample whose value is the median, or the one just below it. */
+function middle(samples: readonly Sample[]): Sample {
+  return samples.toSorted((a, b) => a.value - b.value)[(samples.length - 1) >> 1];
 }
 
 /** Three figures that count, with thin groups of thousands: more would pretend. */

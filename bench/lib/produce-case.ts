@@ -59,5 +59,6 @@ export function produceSample({ load, serverCpu, othersCores, stolenCores }: Ser
       "client cores": load.cpu.fraction,
       [OTHERS]: othersCores + stolenCores,
     },
+    latency: load.latency,
   };
 }

@@ -1,14 +1,39 @@
-// Results as JSON, one file for each run, never overwritten: the report is made from it, and so is whatever compares two runs later.
+// Results as JSON, one file for each run, never overwritten by another: the report is made from it, and so is whatever compares two runs later.
 
-import { mkdir, rename, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { RunResult } from "./report.js";
+import type { RunResult, SectionResult } from "./report.js";
 
-export async function writeResult(directory: string, result: RunResult): Promise<string> {
-  const stamp = result.environment.date.replaceAll(/[^0-9]/g, "");
-  const path = join(directory, `${stamp}-${process.pid}.json`);
-  await replace(path, `${JSON.stringify(result, undefined, 2)}\n`);
-  return path;
+export function resultPath(directory: string, { environment }: Pick<RunResult, "environment">): string {
+  return join(directory, `${environment.date.replaceAll(/[^0-9]/g, "")}-${process.pid}.json`);
+}
+
+export const writeResult = (path: string, result: RunResult): Promise<void> =>
+  replace(path, `${JSON.stringify(result, undefined, 2)}\n`);
+
+export async function readResult(path: string): Promise<RunResult> {
+  const result = JSON.parse(await readFile(path, "utf8")) as RunResult;
+  if (result.environment?.commit === undefined || !Array.isArray(result.sections)) {
+    throw new Error(`${path} is not a result of this bench`);
+  }
+  return result;
+}
+
+/**
+ * One result out of several runs. A later one's sections take the place of those of the same name, others are added in the order of
+ * `names`; each says out of which run it is. Ratios stay honest: both of their sides are in one section.
+ */
+export function mergeResults(results: readonly RunResult[], names: readonly string[]): RunResult {
+  const sections = new Map<string, SectionResult>();
+  for (const result of results) {
+    const { date, commit, load } = result.environment;
+    for (const section of result.sections) {
+      sections.set(section.name, { run: { date, commit, load, command: result.command }, ...section });
+    }
+  }
+  const order = (name: string): number => (names.includes(name) ? names.indexOf(name) : names.length);
+  const sorted = [...sections.values()].sort((a, b) => order(a.name) - order(b.name));
+  return { ...results[0], quick: results.some(({ quick }) => quick), sections: sorted };
 }
 
 /** Whole or not at all. */

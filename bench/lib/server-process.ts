@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { endsWithUs } from "./children.js";
 import { cpuOf } from "./cpu.js";
 
 const READY_MS = 60_000;
@@ -30,7 +31,7 @@ export class ServerProcess {
   /** Resolves when the server has printed its ready line (`… ready … port=N …`). */
   static async start(command: string, args: readonly string[]): Promise<ServerProcess> {
     const began = performance.now();
-    const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+    const child = endsWithUs(spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] }));
     const exit = once(child, "exit");
     let said = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => {

@@ -5,6 +5,7 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs, promisify } from "node:util";
+import { endsWithUs } from "./children.js";
 import type { Stand } from "./stand.js";
 import { argumentsOf, type Flags } from "./tools.js";
 
@@ -26,7 +27,9 @@ export async function runSide<T>(
 ): Promise<T> {
   const program = join(stand.root, ".cache", "bench", "js", "sides", `${name}.js`);
   const args = [...nodeFlags, program, ...argumentsOf(flags)];
-  const { stdout } = await run(process.execPath, args, { maxBuffer: 16 << 20 });
+  const running = run(process.execPath, args, { maxBuffer: 16 << 20 });
+  endsWithUs(running.child);
+  const { stdout } = await running;
   return JSON.parse(stdout) as T;
 }
 

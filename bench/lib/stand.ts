@@ -19,6 +19,8 @@ export interface Stand {
   /** The checkout. */
   readonly root: string;
   readonly quick: boolean;
+  /** Whole matrices instead of their telling cases. */
+  readonly full?: boolean;
   readonly rounds: number;
   readonly progress: (text: string) => void;
 }

@@ -2,6 +2,7 @@
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { endsWithUs } from "./children.js";
 
 const run = promisify(execFile);
 
@@ -119,7 +120,9 @@ export class Tools {
   }
 
   async #json<T>(path: string, args: readonly string[]): Promise<T> {
-    const { stdout } = await run(path, args, { maxBuffer: 64 << 20 });
+    const running = run(path, args, { maxBuffer: 64 << 20 });
+    endsWithUs(running.child);
+    const { stdout } = await running;
     return JSON.parse(stdout) as T;
   }
 }

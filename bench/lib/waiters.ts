@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface, type Interface } from "node:readline";
+import { endsWithUs } from "./children.js";
 import { LOOPBACK_CONGESTION, type Stand } from "./stand.js";
 import { argumentsOf, commandLine, type Flags, type Latency } from "./tools.js";
 
@@ -29,7 +30,7 @@ export class Waiters {
   readonly #reader: Interface;
 
   private constructor(child: ChildProcess, reader: Interface) {
-    this.#child = child;
+    this.#child = endsWithUs(child);
     this.#reader = reader;
     this.#lines = reader[Symbol.asyncIterator]();
   }

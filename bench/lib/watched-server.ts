@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { endsWithUs } from "./children.js";
 import type { WatchedLook } from "./loop-watch.js";
 import type { Stand } from "./stand.js";
 
@@ -22,7 +23,7 @@ export class WatchedServer {
     child: ChildProcess,
     readonly port: number,
   ) {
-    this.#child = child;
+    this.#child = endsWithUs(child);
     this.#exit = once(child, "exit");
   }
 

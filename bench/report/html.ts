@@ -1,0 +1,111 @@
+// The report as one page that needs nothing else: style, script, pictures and numbers are in it, light and dark, no network. Bars are
+// drawn here; what has a course (time, percentiles) is drawn by the script, which shows values under the cursor.
+
+import { type CaseResult, costs, shortNumber } from "../lib/figures.js";
+import { doubtful, factsOf, intro, type RunResult, runOf, type SectionResult } from "../lib/report.js";
+import { chartsOf, PERCENTILES } from "./charts.js";
+import { barsSvg, escapeXml, SERIES_DARK, SERIES_LIGHT } from "./svg.js";
+
+/** What the page is made of beside the numbers. */
+export interface PageAssets {
+  readonly style: string;
+  readonly script: string;
+}
+
+export function html(result: RunResult, { style, script }: PageAssets): string {
+  const { sections } = result;
+  const warning = doubtful(result);
+  return [
+    "<!doctype html>",
+    `<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">`,
+    `<title>millrace: figures</title><style>${palette()}${style}</style></head><body>`,
+    `<nav aria-label="questions"><h2>Questions</h2><ol>${sections.map(entry).join("")}</ol></nav>`,
+    "<main><header><h1>Figures</h1>",
+    `<p>${prose(intro(result))}</p>`,
+    warning === undefined ? "" : `<p class="warning">${prose(warning)}</p>`,
+    `<dl class="facts">${factsOf(result)
+      .map(([name, fact]) => `<dt>${escapeXml(name)}</dt><dd>${prose(fact)}</dd>`)
+      .join("")}</dl></header>`,
+    ...sections.map((section) => sectionHtml(section, result)),
+    "</main>",
+    `<script type="application/json" id="charts">${dataOf(sections)}</script>`,
+    `<script>${script.replaceAll("</script", "<\\/script")}</script>`,
+    "</body></html>\n",
+  ].join("\n");
+}
+
+/** Both palettes as custom properties: the script reads them for its canvases. */
+function palette(): string {
+  const rules = (colors: readonly string[]): string => colors.map((color, n) => `--s${n}:${color};`).join("");
+  const classes = SERIES_LIGHT.map((_, n) => `.s${n}{fill:var(--s${n});stroke:var(--s${n})}`).join("");
+  return `:root{${rules(SERIES_LIGHT)}}@media(prefers-color-scheme:dark){:root{${rules(SERIES_DARK)}}}${classes}`;
+}
+
+const entry = ({ name, title }: SectionResult): string => `<li><a href="#${name}">${escapeXml(title)}</a></li>`;
+
+/** The little Markdown that texts of questions use: `code`, **strong**, *emphasis*. */
+export const prose = (text: string): string =>
+  escapeXml(text)
+    .replaceAll(/`([^`]+)`/g, "<code>$1</code>")
+    .replaceAll(/\*\*([^*]+)\*\*/g, "<strong>$1</strong>")
+    .replaceAll(/\*([^*\s][^*]*)\*/g, "<em>$1</em>");
+
+function sectionHtml(section: SectionResult, result: RunResult): string {
+  const { name, title, about, cases } = section;
+  const { bars, percentiles, times } = chartsOf(section);
+  const commands = [...new Set(cases.flatMap(({ sides }) => sides.map(({ command }) => command)))];
+  const own = runOf(section, result);
+  const plots = [
+    ...times.map((_, index) => plot(name, "times", index)),
+    ...percentiles.map((_, index) => plot(name, "percentiles", index)),
+  ];
+  return [
+    `<section id="${name}"><h2>${escapeXml(title)}</h2><p>${prose(about)}</p>`,
+    own === undefined ? "" : `<p class="quiet">${prose(own)}</p>`,
+    bars.length === 0 ? "" : `<figure class="bars">${barsSvg(bars, title)}</figure>`,
+    plots.length === 0 ? "" : `<div class="plots">${plots.join("")}</div>`,
+    `<details><summary>numbers</summary>${table(cases)}</details>`,
+    `<details><summary>commands</summary><pre>${commands.map(escapeXml).join("\n")}</pre></details></section>`,
+  ].join("\n");
+}
+
+const plot = (section: string, kind: string, index: number): string =>
+  `<figure class="plot ${kind}" data-chart="${section} ${kind} ${index}"></figure>`;
+
+function table(cases: readonly CaseResult[]): string {
+  const details = [...new Set(cases.flatMap(({ sides }) => sides.flatMap((side) => Object.keys(side.details))))];
+  const head = ["case", "flush", "side", "value", "unit", "lowest – highest", "to the floor", ...details, "sample"];
+  const rows = cases.flatMap((one) =>
+    one.sides.map((side, index) => {
+      const { value, ratio } = side;
+      const cells = [
+        index === 0 ? one.label : "",
+        index === 0 ? one.flush : "",
+        side.name,
+        shortNumber(value.median),
+        one.unit,
+        `${shortNumber(value.min)} – ${shortNumber(value.max)}`,
+        ratio === undefined ? "" : `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)} – ${ratio.max.toFixed(2)})`,
+        ...details.map((name) => (side.details[name] === undefined ? "" : shortNumber(side.details[name]))),
+        `${value.samples} × ${one.sample}`,
+      ];
+      const begins = index === 0 ? ' class="begins"' : "";
+      return `<tr${begins}>${cells.map((cell, at) => `<td${at < 3 ? ' class="t"' : ""}>${escapeXml(cell)}</td>`).join("")}</tr>`;
+    }),
+  );
+  const less = cases.some(({ unit }) => costs.has(unit)) ? `<p class="quiet">${LESS}</p>` : "";
+  const titles = head.map((name, at) => `<th${at < 3 ? ' class="t"' : ""}>${escapeXml(name)}</th>`).join("");
+  return `${less}<div class="wide"><table><thead><tr>${titles}</tr></thead><tbody>${rows.join("")}</tbody></table></div>`;
+}
+
+const LESS = "In units of time and bytes less is better: a ratio above 1 is the cost over the floor.";
+
+/** What the script draws. `<` is written so that no text in it can end the element. */
+function dataOf(sections: readonly SectionResult[]): string {
+  const charts = sections.map((section) => {
+    const { percentiles, times } = chartsOf(section);
+    return [section.name, { percentiles, times }] as const;
+  });
+  const data = { columns: PERCENTILES.map(([name]) => name), sections: Object.fromEntries(charts) };
+  return JSON.stringify(data).replaceAll("<", "\\u003c");
+}
