@@ -1,0 +1,112 @@
+// One broker's life under load: started, disturbed, started again, and in the end judged by its history. What disturbs it is the rung's.
+
+import { execFile } from "node:child_process";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { BrokerProcess, type Settings, type StartOptions, shownEnd } from "./broker-process.js";
+import { type EpisodeSettings, episodeSettings } from "./episode-settings.js";
+import { checkHistory, type Verdict } from "./history/check.js";
+import { History } from "./history/history.js";
+import { type Load, mixedLoad, startLoad } from "./history/load.js";
+import { readLogs } from "./history/read-logs.js";
+import { Address, type LoadTarget } from "./history/worker.js";
+import type { Random } from "./random.js";
+import type { Product } from "./rung.js";
+
+const run = promisify(execFile);
+const TOPIC = "orders";
+
+export class Episode {
+  readonly plan: EpisodeSettings;
+  readonly history: History;
+  readonly target: LoadTarget;
+  readonly address = new Address();
+  broker: BrokerProcess | undefined;
+  #load: Load | undefined;
+  #settings: Settings;
+
+  constructor(
+    readonly product: Product,
+    readonly dataDir: string,
+    readonly random: Random,
+    readonly options: StartOptions = {},
+  ) {
+    this.plan = episodeSettings(random.fork("settings"), dataDir, TOPIC);
+    this.#settings = this.plan.settings;
+    const { partitions, visibility, retention, recordFormat } = this.plan;
+    this.history = new History({ partitions, visibility, retention });
+    this.target = { product, topic: TOPIC, recordFormat, history: this.history };
+  }
+
+  /** What the next start gets, over what it has. */
+  change(settings: Settings): void {
+    this.#settings = { ...this.#settings, ...settings };
+  }
+
+  get settings(): Settings {
+    return this.#settings;
+  }
+
+  /** Starts the broker, and the load with the first one. */
+  async start(): Promise<BrokerProcess> {
+    const broker = await BrokerProcess.start(this.product, this.#settings, this.options);
+    this.broker = broker;
+    this.history.restarted();
+    this.address.is(broker.port);
+    const { random, plan } = this;
+    const load = (): Load =>
+      startLoad(this.target, this.address, random.fork("load"), mixedLoad(random.fork("plan"), plan.partitions, plan));
+    this.#load ??= load();
+    return broker;
+  }
+
+  cutOne(): void {
+    this.#load?.cutOne(this.random);
+  }
+
+  async kill(): Promise<void> {
+    this.address.is(undefined);
+    this.history.killed();
+    await this.broker?.kill();
+  }
+
+  /** The clean stop. A stop that is none throws. */
+  async stop(): Promise<void> {
+    const broker = this.broker;
+    if (broker === undefined) return;
+    const ended = await broker.stop();
+    this.address.is(undefined);
+    if (ended.code !== 0) throw new Error(`the stop ended with ${shownEnd(ended)}: ${broker.stderr.slice(-2000)}`);
+  }
+
+  /** The load's end, a clean stop, a last start: the whole log is read and judged, and its files are. */
+  async judge(): Promise<Verdict> {
+    await this.#load?.stop();
+    await this.stop();
+    const broker = await this.start();
+    const logs = await readLogs(this.target, broker.port);
+    await this.stop();
+    await this.#verify();
+    return checkHistory(this.history, logs);
+  }
+
+  /** The command finds nothing wrong with what a clean stop left. */
+  async #verify(): Promise<void> {
+    const cli = join(this.product.dist, "cli.js");
+    try {
+      await run(process.execPath, [cli, "verify", this.dataDir], { maxBuffer: 1 << 26 });
+    } catch (error) {
+      const { stdout, stderr } = error as { stdout?: string; stderr?: string };
+      throw new Error(`verify after a clean stop: ${stdout?.slice(-1000)} ${stderr?.slice(-1000)}`);
+    }
+  }
+
+  /** Whatever happened, nothing of it runs any more. */
+  async end(keep: boolean): Promise<void> {
+    this.address.is(undefined);
+    if (this.broker !== undefined && this.broker.ended === undefined) await this.broker.kill();
+    await this.#load?.stop().catch(() => undefined);
+    if (!keep) await rm(this.dataDir, { recursive: true, force: true });
+  }
+}
