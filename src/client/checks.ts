@@ -39,9 +39,16 @@ export function badTime(name: string, ms: unknown): MillraceError | undefined {
   return badArgument(name, ms, "a number of milliseconds, at least 0");
 }
 
-/** What a fetch waits for: `minBytes` never comes when it is more than `maxBytes`. */
+/** What a fetch waits for. */
 export function badWait(maxBytes: number, maxWaitMs: unknown, minBytes: unknown): MillraceError | undefined {
-  return outOfRange("maxWaitMs", maxWaitMs, 0, INT32_MAX) ?? outOfRange("minBytes", minBytes, 0, maxBytes);
+  return outOfRange("maxWaitMs", maxWaitMs, 0, INT32_MAX) ?? badMinBytes(minBytes, maxBytes);
+}
+
+/** `minBytes` never comes when it is more than `maxBytes`. */
+export function badMinBytes(minBytes: unknown, maxBytes: number): MillraceError | undefined {
+  const bad = outOfRange("minBytes", minBytes, 0, INT32_MAX);
+  if (bad !== undefined || (minBytes as number) <= maxBytes) return bad;
+  return new MillraceError("BAD_ARGUMENT", `minBytes is ${minBytes}, which maxBytes, ${maxBytes}, never reaches`);
 }
 
 export function badRegion(region: unknown): MillraceError | undefined {
@@ -173,10 +180,10 @@ const READER = new Set(["topic", "partition", "from", "epoch", "maxWaitMs", "min
 export function badConsumer(options: unknown): MillraceError | undefined {
   const bad = badOptions(options, READER, "a consumer");
   if (bad !== undefined) return bad;
-  const { topic, partition, epoch = -1, maxWaitMs = 0, minBytes = 0 } = options as Record<string, unknown>;
+  const { topic, partition, epoch = -1, maxWaitMs = 0 } = options as Record<string, unknown>;
   return (
     badPartition(topic, partition) ??
     outOfRange("epoch", epoch, -1, INT32_MAX) ??
-    badWait(INT32_MAX, maxWaitMs, minBytes)
+    outOfRange("maxWaitMs", maxWaitMs, 0, INT32_MAX)
   );
 }

@@ -278,6 +278,9 @@ export class Client implements AsyncDisposable {
     topics: string | readonly string[],
     options: FollowOptions,
   ): Subscription {
+    if (typeof topics !== "string" && !Array.isArray(topics)) {
+      throw badArgument("topics", topics, "a topic, or an array of them");
+    }
     const named = typeof topics === "string" ? [topics] : [...new Set(topics)];
     const bad = badSubscription(kind, named, options);
     if (bad !== undefined) throw bad;

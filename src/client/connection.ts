@@ -166,7 +166,7 @@ export class Connection implements Link {
     if (ack === AckPolicy.NONE) return this.sendOnly(write);
     return this.channel.request(
       expectedOffset === undefined ? RequestKind.PRODUCE_V1 : RequestKind.PRODUCE_V2,
-      () => `PRODUCE to ${topic}-${partition}`,
+      () => `PRODUCE to ${topic}-${partition}${expectedOffset === undefined ? "" : ` at ${expectedOffset}`}`,
       PRODUCE_RESPONSE_BYTES - LENGTH_BYTES,
       options.timeoutMs ?? this.requestTimeoutMs,
       write,

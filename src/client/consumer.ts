@@ -11,7 +11,8 @@ import { type Bounds, within } from "./deadline.js";
 import { unknownPartition } from "./errors.js";
 import { fetchRound } from "./fetch-round.js";
 import type { Link } from "./link.js";
-import { type ReadBounds, ReadPosition } from "./read-position.js";
+import { badBounds, type ReadBounds } from "./read-bounds.js";
+import { ReadPosition } from "./read-position.js";
 import type { RecordBatch } from "./record-batch.js";
 import { checkedOffset, type Start, type StartPosition, startOf } from "./start-position.js";
 import { type LinkUser, linkUser, type SteadyLink } from "./steady-link.js";
@@ -31,7 +32,7 @@ export interface ConsumerOptions extends ReadBounds {
    * consumer that waits a connection of its own: what is sent behind a waiting poll is answered after it.
    */
   readonly maxWaitMs?: number;
-  /** How much must be there to end that wait, in bytes as stored. Default 1: anything. */
+  /** How much must be there to end that wait, in bytes as stored; at most `maxBytes`. Default 1: anything. */
   readonly minBytes?: number;
 }
 
@@ -48,14 +49,14 @@ export class Consumer implements AsyncDisposable {
 
   /** Asks the broker for the topic's record format and, when it is not given, the position to begin at. */
   static async open(connection: Link, options: ConsumerOptions): Promise<Consumer> {
-    const bad = badLink(connection) ?? badConsumer(options);
+    const bad = badLink(connection) ?? badConsumer(options) ?? badBounds(options);
     if (bad !== undefined) throw bad;
     return Consumer.begin(connection, options);
   }
 
   /** On links that are made again when they are lost, closed with the consumer. {@link Client.consumer} is the public way. */
   static async over(links: SteadyLink, options: ConsumerOptions, onClosed: () => void): Promise<Consumer> {
-    const bad = badConsumer(options);
+    const bad = badConsumer(options) ?? badBounds(options);
     if (bad !== undefined) throw bad;
     const onClose = (): void => {
       onClosed();
@@ -131,7 +132,7 @@ export class Consumer implements AsyncDisposable {
   seek(position: Offset | number, epoch: number = UNKNOWN): void {
     const bad = outOfRange("epoch", epoch, UNKNOWN, INT32_MAX);
     if (bad !== undefined) throw bad;
-    this.reading.moveTo(checkedOffset(position), epoch);
+    this.reading.moveTo(checkedOffset("position", position, "an offset"), epoch);
   }
 
   /**

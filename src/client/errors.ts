@@ -43,8 +43,28 @@ export class OffsetOutOfRangeError extends BrokerError {
     readonly highWatermark: Offset | undefined,
   ) {
     const row = brokerError(ErrorCodes.OFFSET_OUT_OF_RANGE, `FETCH from ${topic}-${partition} at ${offset}`);
-    const range = logStartOffset === undefined ? "" : `: there are ${logStartOffset} to ${highWatermark}`;
+    const range =
+      logStartOffset === undefined ? "" : `: it starts at ${logStartOffset} and ends for readers at ${highWatermark}`;
     super("OFFSET_OUT_OF_RANGE", row.message + range, row.retriable);
+  }
+}
+
+/** The log does not end where an append expected it: somebody else has written since, or the program has read another state. Nothing was written. */
+export class OffsetMismatchError extends BrokerError {
+  override readonly name = "OffsetMismatchError";
+  constructor(
+    readonly topic: string,
+    readonly partition: number,
+    readonly expectedOffset: Offset,
+    /** Where the log ended when it was asked after that. Undefined: it could not be asked. */
+    readonly logEndOffset: Offset | undefined,
+  ) {
+    const ends = logEndOffset === undefined ? "does not end" : `ends at ${logEndOffset}, not`;
+    super(
+      "OFFSET_MISMATCH",
+      `${topic}-${partition} ${ends} at the expected offset ${expectedOffset}; nothing was written`,
+      false,
+    );
   }
 }
 

@@ -14,6 +14,7 @@ import { onAbort, unlessAborted } from "./abort.js";
 import { Backoff } from "./backoff.js";
 import { type Failure, fetchRound, type Round } from "./fetch-round.js";
 import type { Link } from "./link.js";
+import { tell } from "./observer.js";
 import type { ReadPosition } from "./read-position.js";
 import type { RecordBatch } from "./record-batch.js";
 import { isRetriable } from "./retriable.js";
@@ -213,7 +214,7 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
     this.connection = undefined;
     this.failing = true;
     const retryMs = this.backoff.next();
-    this.options.onLost?.(error, retryMs);
+    tell(this.options.onLost, error, retryMs);
     const { signal } = this.options;
     try {
       await sleep(retryMs, undefined, { signal });
@@ -226,7 +227,7 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
     this.backoff.reset();
     if (!this.failing) return;
     this.failing = false;
-    this.options.onRecovered?.();
+    tell(this.options.onRecovered);
   }
 
   private inTurn(): ReadPosition[] {

@@ -72,6 +72,7 @@ export {
   BrokerError,
   CorruptRecordError,
   LogTruncatedError,
+  OffsetMismatchError,
   OffsetOutOfRangeError,
   RecordExceedsMaxBytesError,
 } from "./errors.js";
@@ -90,7 +91,7 @@ export type {
   SentRecord,
 } from "./producer/producer-options.js";
 export { TopicProducer } from "./producer/topic-producer.js";
-export type { ReadBounds } from "./read-position.js";
+export type { ReadBounds } from "./read-bounds.js";
 export { RecordBatch } from "./record-batch.js";
 export { type RecordRegion, RegionBuilder, recordRegion } from "./record-region.js";
 export type { FetchAnswer, MultiFetchAnswer, RequestTime } from "./request-queue.js";

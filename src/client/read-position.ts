@@ -3,28 +3,16 @@
 
 import { MillraceError } from "../model/errors.js";
 import { type Offset, offset, type PartitionId, partitionId } from "../model/ids.js";
-import { CLIENT_FETCH_BYTES_MIN, OFFSET_MAX } from "../model/limits.js";
+import { OFFSET_MAX } from "../model/limits.js";
 import type { RecordFormat } from "../model/record-format.js";
 import { WALK_COLUMNS, WalkColumn, WalkStop } from "../model/record-walk.js";
 import { UNKNOWN } from "../protocol/fetch-multi.js";
 import type { PartitionMetadata } from "../protocol/metadata.js";
-import { INT32_MAX, outOfRange } from "./checks.js";
+import { INT32_MAX } from "./checks.js";
 import { CorruptRecordError, RecordExceedsMaxBytesError } from "./errors.js";
+import { badBounds, maxBytesOf, type ReadBounds } from "./read-bounds.js";
 import { RecordBatch } from "./record-batch.js";
 import { currentWalker, fetchWalker } from "./verification.js";
-
-/** How much a reader asks for, in bytes as stored. */
-export interface ReadBounds {
-  /** At most so many bytes at a time, at least 16. Default 1 MiB. */
-  readonly maxBytes?: number;
-  /**
-   * When the next record is larger than `maxBytes`, ask for as much as it takes, up to this; what is larger ends the reading with
-   * {@link RecordExceedsMaxBytesError}. Default for subscriptions and {@link Client.consumer}: the largest request that the broker takes
-   * (8 MiB unless it is set otherwise), so that whatever a producer can write is read, and one such record more than `maxBytes` is in
-   * memory. For {@link Consumer.open}: `maxBytes`.
-   */
-  readonly maxBytesLimit?: number;
-}
 
 /** What of an answer matters to a position. */
 export interface FetchedBytes {
@@ -35,8 +23,6 @@ export interface FetchedBytes {
   readonly epochStart?: Offset;
   readonly payload: Uint8Array;
 }
-
-const MAX_BYTES = 1024 * 1024;
 
 export class ReadPosition {
   readonly partition: PartitionId;
@@ -68,13 +54,11 @@ export class ReadPosition {
       const text = `partition ${topic}-${metadata.partition} is not open: the broker refused it, its log says why`;
       throw new MillraceError("STORAGE_FAILURE", text);
     }
-    this.maxBytes = bounds.maxBytes ?? MAX_BYTES;
+    const bad = badBounds(bounds);
+    if (bad !== undefined) throw bad;
+    this.maxBytes = maxBytesOf(bounds);
     this.limit = bounds.maxBytesLimit ?? this.maxBytes;
     this.isLimitGiven = bounds.maxBytesLimit !== undefined;
-    const bad =
-      outOfRange("maxBytes", this.maxBytes, CLIENT_FETCH_BYTES_MIN, INT32_MAX) ??
-      outOfRange("maxBytesLimit", this.limit, this.maxBytes, INT32_MAX);
-    if (bad !== undefined) throw bad;
     this.partition = partitionId(metadata.partition);
     this.wantedBytes = this.maxBytes;
     this.end = metadata.highWatermark;

@@ -3,6 +3,7 @@
 
 import { badArgument, shown } from "../model/arguments.js";
 import { MillraceError } from "../model/errors.js";
+import { CLIENT_REGION_BYTES_MAX } from "../model/limits.js";
 import { badText, isWholeText } from "./checks.js";
 
 /** Records ready to be sent. */
@@ -15,13 +16,16 @@ const SIZE_BYTES = 4;
 /** Up to here a loop is no slower than making the view that `set` needs. Words through DataViews won nothing: 68 against 64 ns a line. */
 const LOOP_BYTES_MAX = 48;
 
-/** A region of these records; text becomes UTF-8. Throws BAD_ARGUMENT for none, or for an empty one: there are no empty records. */
+/**
+ * A region of these records; text becomes UTF-8. Throws BAD_ARGUMENT for none, or for an empty one: there are no empty records; and
+ * RECORD_TOO_LARGE for more than any broker takes, 256 MiB.
+ */
 export function recordRegion(records: Iterable<Uint8Array | string>): RecordRegion {
-  return regionBuilderOf(records);
+  return regionBuilderOf(records, CLIENT_REGION_BYTES_MAX);
 }
 
-/** The same for an owner that goes on with it. */
-export function regionBuilderOf(records: Iterable<Uint8Array | string>): RegionBuilder {
+/** The same for an owner that goes on with it. Of what would take more than `bytesMax` no more is asked for: it may have no end. */
+export function regionBuilderOf(records: Iterable<Uint8Array | string>, bytesMax: number): RegionBuilder {
   // Both can be iterated, and would make a record of each letter or byte.
   if (typeof records === "string" || records instanceof Uint8Array || !isIterable(records)) {
     throw badArgument("records", records, "an array of Uint8Array or text");
@@ -35,6 +39,10 @@ export function regionBuilderOf(records: Iterable<Uint8Array | string>): RegionB
     if (!(bytes instanceof Uint8Array)) throw badArgument(`record ${builder.records}`, record, "a Uint8Array or text");
     if (bytes.length === 0) {
       throw new MillraceError("BAD_ARGUMENT", `record ${builder.records} is empty: a record has at least one byte`);
+    }
+    if (builder.length + RegionBuilder.cost(bytes.length) > bytesMax) {
+      const text = `a batch of ${builder.records + 1} records or more does not fit one request, which takes ${bytesMax} bytes of them, 4 beside each`;
+      throw new MillraceError("RECORD_TOO_LARGE", text);
     }
     builder.append(bytes, 0, bytes.length);
   }

@@ -1,7 +1,6 @@
 // Where a reader begins, and under which epoch it got that place.
 
-import { shown } from "../model/arguments.js";
-import { MillraceError } from "../model/errors.js";
+import { badArgument } from "../model/arguments.js";
 import { type Offset, offset } from "../model/ids.js";
 import { OFFSET_MAX } from "../model/limits.js";
 import { UNKNOWN } from "../protocol/fetch-multi.js";
@@ -35,17 +34,14 @@ export function knownStart(from: Exclude<StartPosition, Date>, partition: Partit
   // `earliest` is the start of the live log, not zero: after retention, zero would be out of range.
   if (from === "earliest") return { offset: partition.logStartOffset, epoch };
   if (from === "latest") return { offset: partition.highWatermark, epoch };
-  return { offset: checkedOffset(from), epoch: UNKNOWN };
+  return { offset: checkedOffset("from", from, "earliest, latest, an offset or a Date"), epoch: UNKNOWN };
 }
 
 export const isOffset = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= OFFSET_MAX;
 
 /** Throws BAD_ARGUMENT unless it is an offset. */
-export function checkedOffset(value: unknown): Offset {
+export function checkedOffset(name: string, value: unknown, expected: string): Offset {
   if (isOffset(value)) return offset(value);
-  throw new MillraceError(
-    "BAD_ARGUMENT",
-    `${shown(value)} is no position: expected earliest, latest, an offset or a Date`,
-  );
+  throw badArgument(name, value, expected);
 }

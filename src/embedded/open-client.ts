@@ -32,6 +32,10 @@ const KNOWN = new Set(["dir", "topics", "log", "retryMs"]);
  * A client whose topics are logs in this process: producers, consumers, subscriptions and typed topics as those of a broker, without
  * one. What it opened is closed with it; logs that were given stay open.
  *
+ * A record may be larger here than a broker takes: as large as a segment (`log.segmentBytes`), and a batch 256 MiB. Where a broker is to have
+ * the directory later, keep to its `max.frame.bytes` (8 MiB unless it is set): it serves larger records only to readers whose
+ * `maxBytesLimit` says so, up to its `fetch.max.bytes`.
+ *
  * Requests have no deadline here and nothing is retried for want of a connection: what a log refuses comes with the code that a
  * broker would send. Closing a log under its client ends what waits for it with CLOSED.
  *

@@ -105,7 +105,7 @@ export class LogReader {
         case ReadOutcome.OUT_OF_RANGE:
           throw new MillraceError(
             "OFFSET_OUT_OF_RANGE",
-            `offset ${from} is outside the log, which has ${this.#log.logStartOffset} to ${this.#log.logEndOffset}`,
+            `offset ${from} is outside the log, which starts at ${this.#log.logStartOffset} and ends at ${this.#log.logEndOffset}`,
           );
         case ReadOutcome.STORAGE_FAILURE:
           throw new MillraceError("STORAGE_FAILURE", this.#failure(from), { cause: this.#log.poisoned });

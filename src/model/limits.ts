@@ -219,6 +219,8 @@ export const CLIENT_CHUNK_BYTES = 64 * 1024;
 export const CLIENT_FLUSH_BYTES = 512 * 1024;
 /** The largest answer a client takes that has no bound from its own request (METADATA): 99 999 partitions of 300 topics. */
 export const CLIENT_ANSWER_BYTES_MAX = 64 * 1024 * 1024;
+/** Records of a batch that a client lays out: `max.frame.bytes` of a broker goes up to this, and what gives them may have no end. */
+export const CLIENT_REGION_BYTES_MAX = 256 * 1024 * 1024;
 /** The least `maxBytes` of a consumer: a header always fits, so the size of a record that does not is always known. */
 export const CLIENT_FETCH_BYTES_MIN = 16;
 

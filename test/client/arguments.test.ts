@@ -63,8 +63,9 @@ const REQUESTS: readonly [string, (connection: Untyped) => unknown][] = [
   ["options", (c) => client.Consumer.open(c as never, undefined as never)],
   ["topic name", (c) => client.Consumer.open(c as never, { partition: 0 } as never)],
   ["offset", (c) => client.Consumer.open(c as never, { topic: "orders", partition: 0, offset: 5 } as never)],
-  ["position", (c) => client.Consumer.open(c as never, { topic: "orders", partition: 0, from: "start" } as never)],
+  ["from", (c) => client.Consumer.open(c as never, { topic: "orders", partition: 0, from: "start" } as never)],
   ["maxWaitMs", (c) => client.Consumer.open(c as never, { topic: "orders", partition: 0, maxWaitMs: "1" } as never)],
+  ["minBytes", (c) => client.Consumer.open(c as never, { topic: "orders", partition: 0, maxBytes: 20, minBytes: 21 })],
   [
     "maxBytesLimit",
     (c) => client.Consumer.open(c as never, { topic: "orders", partition: 0, maxBytesLimit: 5 } as never),
@@ -124,6 +125,7 @@ describe("an argument that is none", () => {
     for (const bad of [() => consumer.seek("0" as never), () => consumer.seek(0, "1" as never)]) {
       expect(bad).toThrow(expect.objectContaining({ code: "BAD_ARGUMENT" }));
     }
+    expect(() => consumer.seek(-1)).toThrow("position: got -1, expected an offset");
     await expect(consumer.poll(5 as never)).rejects.toMatchObject({ code: "BAD_ARGUMENT" });
   });
 });

@@ -9,7 +9,7 @@ import { Client } from "../../src/client/client.js";
 import { envelope } from "../../src/client/codec/envelope.js";
 import { PayloadError } from "../../src/client/codec/payload-error.js";
 import { json, text } from "../../src/client/codec/plain-codecs.js";
-import { LogTruncatedError, OffsetOutOfRangeError } from "../../src/client/errors.js";
+import { LogTruncatedError, OffsetMismatchError, OffsetOutOfRangeError } from "../../src/client/errors.js";
 import { partitionOfKey } from "../../src/client/partitioner.js";
 import type { RecordBatch } from "../../src/client/record-batch.js";
 import { openLog } from "../../src/log/embedded.js";
@@ -95,6 +95,14 @@ export function clientConformance(name: string, make: MakeGround): void {
         producer.append("orders", [`w${n}`], { partition: 1, expectedOffset: first.nextOffset }),
       );
       expect((await Promise.allSettled(both)).map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+      for (const late of [client.producer(), client.producer({ exclusive: true })]) {
+        const misplaced = late.append("orders", ["late"], { partition: 1, expectedOffset: 1 });
+        await expect(misplaced).rejects.toBeInstanceOf(OffsetMismatchError);
+        await expect(misplaced).rejects.toMatchObject({ code: "OFFSET_MISMATCH", expectedOffset: 1, logEndOffset: 2 });
+        await expect(misplaced).rejects.toThrow(
+          "orders-1 ends at 2, not at the expected offset 1; nothing was written",
+        );
+      }
       const only = client.producer({ exclusive: true });
       expect((await only.send("orders", "mine", { partition: 1 })).offset).toBe(2);
       await producer.send("orders", "somebody else's", { partition: 1 });
@@ -287,6 +295,30 @@ export function clientConformance(name: string, make: MakeGround): void {
       expect(keys).toEqual(["a", "named", "named"]);
       expect((await plain.send(value, { partition: other })).partition).toBe(other);
       expect((await plain.batch([value], { partition: other })).partition).toBe(other);
+    });
+
+    it("ask what gives the values of a batch one by one for no more than is needed, and end it", async () => {
+      const client = await clientOf();
+      const orders = client.topic("orders", { codec: json<Order>(), keyOf: ({ id }) => id });
+      let [given, ended] = [0, 0];
+      function* endless(id: (n: number) => string): Generator<Order, void> {
+        try {
+          for (;;) yield { id: id(given), apples: given++ };
+        } finally {
+          ended++;
+        }
+      }
+      await expect(orders.batch(endless((n) => (n < 5 ? "a" : "b")))).rejects.toThrow(code("BAD_ARGUMENT"));
+      expect([given, ended]).toEqual([6, 1]);
+      const unknown = endless(() => "a");
+      await expect(orders.batch(unknown, { partition: -1 })).rejects.toThrow(code("BAD_ARGUMENT"));
+      expect([given, ended]).toEqual([7, 2]);
+      const words = client.topic("orders", { codec: text() });
+      await expect(words.batch("abc" as never)).rejects.toThrow(code("BAD_ARGUMENT"));
+      await expect(words.batch([])).rejects.toThrow(code("BAD_ARGUMENT"));
+      await expect(words.append("abc" as never, { partition: 0, expectedOffset: 0 })).rejects.toThrow(
+        code("BAD_ARGUMENT"),
+      );
     });
 
     it("a record that is none is an error that names its place where its value is asked for, and nowhere before", async () => {

@@ -27,6 +27,17 @@ describe("a client", () => {
     expect(() => new Client({} as Backend)).toThrow(code("BAD_ARGUMENT"));
   });
 
+  it("connects to an address alone, and says what is none", async () => {
+    const broker = await FakeBroker.start();
+    const client = await connect(broker.address);
+    onTestFinished(() => client.close());
+    expect(broker.address).toMatch(/^127\.0\.0\.1:\d+$/);
+    expect(client.address).toBe(broker.address);
+    expect((await client.topics()).map(({ topic }) => topic)).toEqual(["orders"]);
+    await expect(connect("http://127.0.0.1:4710")).rejects.toThrow(code("BAD_ARGUMENT"));
+    await expect(connect("127.0.0.1:99999")).rejects.toThrow(code("BAD_ARGUMENT"));
+  });
+
   it("asks what there is and where it is, over one connection", async () => {
     const { broker, client } = await clientOf({ topics: { orders: 2, clicks: 1 } });
     fill(broker, "orders", 0, 5);

@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RegionBuilder, recordRegion } from "../../src/client/record-region.js";
+import { CLIENT_REGION_BYTES_MAX } from "../../src/model/limits.js";
 import { ascii, concat, hex, int32 } from "../support/bytes.js";
 
 describe("a region of records", () => {
@@ -16,6 +17,11 @@ describe("a region of records", () => {
     for (const records of [[], [""], ["a", new Uint8Array(0)]]) {
       expect(() => recordRegion(records)).toThrow(expect.objectContaining({ code: "BAD_ARGUMENT" }));
     }
+  });
+
+  it("is no larger than what a broker may take", () => {
+    const large = new Uint8Array(CLIENT_REGION_BYTES_MAX - 9);
+    expect(() => recordRegion(["a", large, "b"])).toThrow(expect.objectContaining({ code: "RECORD_TOO_LARGE" }));
   });
 
   it("holds any records of any length, and is built anew after it was cleared", () => {

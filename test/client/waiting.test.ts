@@ -124,7 +124,7 @@ describe("a fetch that waits", () => {
   });
 
   it.each([
-    ["minBytes is 2048: expected a whole number from 0 to 1024", { maxWaitMs: 1, minBytes: 2048 }],
+    ["minBytes is 2048, which maxBytes, 1024, never reaches", { maxWaitMs: 1, minBytes: 2048 }],
     ["maxWaitMs is -1", { maxWaitMs: -1 }],
     ["maxWaitMs is 0.5", { maxWaitMs: 0.5 }],
   ])("is refused before it is sent: %s", async (text, options) => {

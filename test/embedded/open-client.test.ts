@@ -52,6 +52,24 @@ describe("a client of logs in a directory", () => {
     expect(await read(again, "orders")).toEqual(["from the program", "from the broker"]);
   });
 
+  it("takes a record that no broker would take, which a broker then serves to those alone who may ask for so much", async () => {
+    const dir = tempDir("embedded");
+    const large = Buffer.alloc(9 * 1024 * 1024, "x");
+    const client = await open(dir, { orders: 1 }, { log: { ...log, segmentBytes: 16 * 1024 * 1024 } });
+    await client.producer().send("orders", large);
+    expect((await read(client, "orders"))[0]).toHaveLength(large.length);
+    await client.close();
+    const broker = await runBroker(testSettings(dir));
+    await using remote = await connect({ broker: broker.address });
+    await expect(remote.producer().send("orders", large)).rejects.toThrow(code("RECORD_TOO_LARGE"));
+    await expect(read(remote, "orders")).rejects.toThrow(code("RECORD_EXCEEDS_MAX_BYTES"));
+    const lengths: number[] = [];
+    for await (const { payload } of remote.replay("orders", { maxBytesLimit: 16 * 1024 * 1024 }).records()) {
+      lengths.push(payload.length);
+    }
+    expect(lengths).toEqual([large.length]);
+  });
+
   it("adds partitions in the format that the topic has", async () => {
     const dir = tempDir("embedded");
     await (await open(dir, { orders: 1 }, { log: { ...log, recordFormat: "plain" } })).close();

@@ -3,7 +3,8 @@
 import type { Command } from "commander";
 import type { Connection } from "../../client/connection.js";
 import { Consumer } from "../../client/consumer.js";
-import { type ReadBounds, ReadPosition } from "../../client/read-position.js";
+import type { ReadBounds } from "../../client/read-bounds.js";
+import { ReadPosition } from "../../client/read-position.js";
 import { type Start, type StartPosition, startOf } from "../../client/start-position.js";
 import { systemTimers } from "../../model/clock.js";
 import { MillraceError } from "../../model/errors.js";

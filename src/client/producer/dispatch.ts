@@ -3,10 +3,11 @@
 import { AckPolicy } from "../../model/ack-policy.js";
 import { holdProcess } from "../../model/clock.js";
 import { MillraceError } from "../../model/errors.js";
-import { partitionId } from "../../model/ids.js";
+import { type Offset, partitionId } from "../../model/ids.js";
 import { invariant } from "../../model/invariant.js";
 import {
   CLIENT_POLL_MS,
+  CLIENT_REGION_BYTES_MAX,
   PRODUCE_RETRY_MS_MAX,
   PRODUCE_RETRY_MS_MIN,
   PRODUCER_LOOK_MS_MAX,
@@ -106,10 +107,15 @@ export class Dispatch {
     this.release = undefined;
   }
 
-  /** Why records that take so many bytes in a request, or with it, do not fit one. */
-  tooLarge(topic: string, regionBytes: number, isNamed: boolean): MillraceError | undefined {
+  /** How many bytes of records a request for this topic takes, as far as it is known. `isNamed`: it names the offset that they must get. */
+  regionBytesMax(topic: string, isNamed: boolean): number {
     const beside = REQUEST_BYTES_MAX - TOPIC_NAME_MAX + topic.length - (isNamed || this.settings.isExclusive ? 0 : 8);
-    if (regionBytes + beside <= this.maxFrameBytes) return undefined;
+    return Math.min(this.maxFrameBytes - beside, CLIENT_REGION_BYTES_MAX);
+  }
+
+  /** Why records that take so many bytes do not fit one. */
+  tooLarge(topic: string, regionBytes: number, isNamed: boolean): MillraceError | undefined {
+    if (regionBytes <= this.regionBytesMax(topic, isNamed)) return undefined;
     const text = `${regionBytes} bytes of records for ${topic} do not fit a request to ${this.link?.address}, which takes ${this.maxFrameBytes} bytes`;
     return new MillraceError("RECORD_TOO_LARGE", text);
   }
@@ -163,6 +169,12 @@ export class Dispatch {
     const format = this.routes.get(topic)?.format;
     if (link === undefined || format === undefined) throw closedProducer();
     return hasRecords(link, { topic, partition, format, offset }, region, count);
+  }
+
+  async endOf({ topic, partition }: Lane): Promise<Offset | undefined> {
+    const [found] = (await this.link?.metadata([topic]).catch(() => [])) ?? [];
+    const end = found?.partitions.find((each) => each.partition === partition)?.logEndOffset;
+    return end === undefined || end < 0 ? undefined : end;
   }
 
   newLane(topic: string, partition: number): Lane {

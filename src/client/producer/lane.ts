@@ -2,8 +2,9 @@
 // goes out again only when nothing behind it was accepted. Links and requests are courier.ts's, memory is the producer's.
 
 import { MillraceError } from "../../model/errors.js";
-import type { PartitionId } from "../../model/ids.js";
+import { type Offset, offset, type PartitionId } from "../../model/ids.js";
 import type { Backoff } from "../backoff.js";
+import { OffsetMismatchError } from "../errors.js";
 import type { RecordRegion } from "../record-region.js";
 import type { Batch } from "./batch.js";
 import { BatchQueue } from "./batch-queue.js";
@@ -27,6 +28,8 @@ export interface LaneOwner {
   ask(lane: Lane): void;
   /** Whether the log has the first `count` records of the region from `offset` on, as far as it can be read. Rejects when the link fails. */
   compare(lane: Lane, offset: number, region: RecordRegion, count: number): Promise<boolean>;
+  /** Where the lane's log ends now; undefined: it cannot be asked. It does not reject. */
+  endOf(lane: Lane): Promise<Offset | undefined>;
   /** Records were settled, or given up. */
   left(cost: number, callers: number): void;
 }
@@ -40,6 +43,8 @@ export class Lane {
   /** A repetition was refused because of its offset: the log's end says why. */
   private mustLook = false;
   private fatal: MillraceError | undefined;
+  /** Were refused where they were to stand; where the log ends instead is being asked. */
+  private readonly misplaced = new Set<Batch>();
 
   constructor(
     readonly topic: string,
@@ -56,7 +61,7 @@ export class Lane {
 
   /** All batches that are not settled. */
   get batches(): readonly Batch[] {
-    return [...this.flight.batches, ...this.queue];
+    return [...this.misplaced, ...this.flight.batches, ...this.queue];
   }
 
   /** Closes the batch when a record of so many bytes does not fit beside what is there. Comes before {@link append}. */
@@ -183,6 +188,8 @@ export class Lane {
     if (batch.isUncertain) {
       this.rejected(batch, outcomeUnknown(this.topic, this.partition, error));
       this.giveUpDoubts(error);
+    } else if (error.code === "OFFSET_MISMATCH" && batch.demanded !== undefined) {
+      void this.rejectMisplaced(batch, batch.demanded);
     } else {
       this.rejected(batch, error);
       if (error.code !== "STORAGE_FAILURE") return;
@@ -190,6 +197,14 @@ export class Lane {
       this.writer?.forget();
       this.rejectOvertakenBy(batch);
     }
+  }
+
+  /** Whoever demanded a place learns which one it would have been. */
+  private async rejectMisplaced(batch: Batch, demanded: number): Promise<void> {
+    this.misplaced.add(batch);
+    const end = await this.owner.endOf(this);
+    this.misplaced.delete(batch);
+    this.rejected(batch, new OffsetMismatchError(this.topic, this.partition, offset(demanded), end));
   }
 
   /** What came back, and would stand behind something that was sent after it. */

@@ -46,9 +46,4 @@ export function lostRecords(topic: string, partition: number, end: number, expec
   return new MillraceError("OFFSET_MISMATCH", text);
 }
 
-export function demandMissed(topic: string, partition: number, demanded: number, end: number): MillraceError {
-  const text = `${place(topic, partition)} ends at ${end} and not at the expected offset ${demanded}; nothing was written`;
-  return new MillraceError("OFFSET_MISMATCH", text);
-}
-
 export const closedProducer = (): MillraceError => new MillraceError("CLOSED", "the producer was closed");

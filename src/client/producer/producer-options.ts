@@ -53,9 +53,12 @@ interface ProducerBounds {
   readonly deliveryTimeoutMs?: number;
   /** How long a request may wait for its answer, in milliseconds; then its connection is given up. Default 30 000. */
   readonly requestTimeoutMs?: number;
-  /** The connection was lost, or could not be made, and will be tried in `retryMs`. */
+  /**
+   * The connection was lost, or could not be made, and will be tried in `retryMs`. What this throws is an uncaught exception of the
+   * process, and the producer goes on.
+   */
   readonly onLost?: (error: MillraceError, retryMs: number) => void;
-  /** A connection was made after that. */
+  /** A connection was made after that. What this throws is the same. */
   readonly onRecovered?: () => void;
   /** For the jitter of pauses; in [0, 1). */
   readonly random?: () => number;

@@ -115,16 +115,16 @@ export class Producer implements TopicSender, AsyncDisposable {
    * console.log(nextOffset - baseOffset);
    * ```
    *
-   * Rejects as {@link send}; with RECORD_TOO_LARGE when the records do not fit one request.
+   * Rejects as {@link send}; with RECORD_TOO_LARGE when the records do not fit one request, and asks an iterable for no more than that.
    */
   batch(topic: string, records: Records, options: SendOptions = {}): Promise<SentBatch> {
-    const bad = badSend(options);
+    const bad = badTopic(topic) ?? badSend(options);
     return bad === undefined ? this.whole(topic, records, options, undefined) : Promise.reject(bad);
   }
 
   /**
    * Appends records as one request, if they get exactly the offsets from `expectedOffset` on: for streams of events whose writer
-   * has read what is there. Else nothing is written and it rejects with OFFSET_MISMATCH. After OUTCOME_UNKNOWN, look at the log:
+   * has read what is there. Else nothing is written and it rejects with {@link OffsetMismatchError}, which says where the log ends. After OUTCOME_UNKNOWN, look at the log:
    * either it ends at `expectedOffset` still, or the records from there on are these, or somebody else's.
    *
    * ```ts
@@ -134,11 +134,11 @@ export class Producer implements TopicSender, AsyncDisposable {
    * console.log(closed.nextOffset);
    *
    * // Somebody who has not seen them:
-   * await events.append(["used"], { partition: 0, expectedOffset: 1 }).catch((error) => console.log(error.code));
+   * await events.append(["used"], { partition: 0, expectedOffset: 1 }).catch((error) => console.log(error.code, error.logEndOffset));
    * ```
    */
   append(topic: string, records: Records, options: AppendOptions): Promise<SentBatch> {
-    const bad = badAppend(options, this.dispatch.ack);
+    const bad = badTopic(topic) ?? badAppend(options, this.dispatch.ack);
     return bad === undefined ? this.whole(topic, records, options, options.expectedOffset) : Promise.reject(bad);
   }
 
@@ -237,7 +237,7 @@ export class Producer implements TopicSender, AsyncDisposable {
     if (signal?.aborted) return Promise.reject(signal.reason);
     let region: RegionBuilder;
     try {
-      region = regionBuilderOf(records);
+      region = regionBuilderOf(records, dispatch.regionBytesMax(topic, demanded !== undefined));
     } catch (error) {
       return Promise.reject(error);
     }

@@ -6,8 +6,10 @@
 // was refused: looked at before, it may be an end that the first copy is about to move.
 
 import type { MillraceError } from "../../model/errors.js";
+import { offset } from "../../model/ids.js";
+import { OffsetMismatchError } from "../errors.js";
 import type { Batch } from "./batch.js";
-import { demandMissed, lostRecords } from "./outcome.js";
+import { lostRecords } from "./outcome.js";
 
 /** What becomes of the first batch that waits. `ask`: the log's end must be known first. */
 export type Claim = "go" | "wait" | "ask" | MillraceError;
@@ -51,7 +53,8 @@ export class SoleWriter {
     const { demanded } = batch;
     if (demanded !== undefined && demanded !== this.next) {
       // What is in flight may be refused, and then it may be right.
-      return isAlone ? demandMissed(this.topic, this.partition, demanded, this.next) : "wait";
+      if (!isAlone) return "wait";
+      return new OffsetMismatchError(this.topic, this.partition, offset(demanded), offset(this.next));
     }
     batch.expected = this.next;
     this.next += batch.region.records;

@@ -5,6 +5,7 @@ import type { MillraceError } from "../../model/errors.js";
 import { CLIENT_RECONNECT_MS_MAX, CLIENT_RECONNECT_MS_MIN } from "../../model/limits.js";
 import { Backoff } from "../backoff.js";
 import type { Backend, Link } from "../link.js";
+import { tell } from "../observer.js";
 import { isRetriable } from "../retriable.js";
 import { asMillraceError, closedProducer } from "./outcome.js";
 import type { Settings } from "./settings.js";
@@ -95,7 +96,7 @@ export class Uplink {
     void link.closed.then((error) => this.lost(link, error ?? closedProducer()));
     const wasInTrouble = this.trouble !== undefined;
     this.trouble = undefined;
-    if (wasInTrouble) this.settings.onRecovered?.();
+    if (wasInTrouble) tell(this.settings.onRecovered);
     this.owner.up(link);
   }
 
@@ -107,6 +108,6 @@ export class Uplink {
       this.cancelRetry = undefined;
       if (this.owner.isWaiting) this.want();
     });
-    this.settings.onLost?.(error, retryMs);
+    tell(this.settings.onLost, error, retryMs);
   }
 }

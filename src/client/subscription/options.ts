@@ -2,10 +2,9 @@
 
 import { badArgument, badOptions, badSignal, shown } from "../../model/arguments.js";
 import { MillraceError } from "../../model/errors.js";
-import { CLIENT_FETCH_BYTES_MIN } from "../../model/limits.js";
 import { badTopics, INT32_MAX, outOfRange } from "../checks.js";
 import type { LogTruncatedError, OffsetOutOfRangeError } from "../errors.js";
-import type { ReadBounds } from "../read-position.js";
+import { badBounds, type ReadBounds } from "../read-bounds.js";
 import { isOffset, type StartPosition } from "../start-position.js";
 
 /**
@@ -33,7 +32,10 @@ export interface SubscriptionOptions extends ReadBounds {
    * gets more partitions only by a restart, so it asks whenever it has connected again.
    */
   readonly partitions?: readonly number[];
-  /** At most so many bytes for all partitions in one answer. Default 4 MiB, or `maxBytes` when that is more. */
+  /**
+   * At most so many bytes for all partitions in one answer; at least `maxBytes`. Default 4 MiB, or `maxBytes` when that is more. A record
+   * that is larger comes alone, up to `maxBytesLimit`.
+   */
   readonly answerBytes?: number;
   /** Ends it: the iteration throws the signal's reason, and the connection is closed. */
   readonly signal?: AbortSignal;
@@ -47,9 +49,12 @@ export interface SubscriptionOptions extends ReadBounds {
    * `"error"`. With `"earliest"` it reads on at the oldest record there is, and what was removed is missing.
    */
   readonly onOutOfRange?: Restart<OffsetOutOfRangeError>;
-  /** The connection was lost, or could not be made again, and will be tried in `retryMs`. Nothing is lost or doubled by it. */
+  /**
+   * The connection was lost, or could not be made again, and will be tried in `retryMs`. Nothing is lost or doubled by it. What this throws
+   * is an uncaught exception of the process, and the iteration goes on.
+   */
   readonly onLost?: (error: MillraceError, retryMs: number) => void;
-  /** The broker has answered again after that. */
+  /** The broker has answered again after that. What this throws is the same. */
   readonly onRecovered?: () => void;
 }
 
@@ -57,7 +62,7 @@ export interface SubscriptionOptions extends ReadBounds {
 export interface FollowOptions extends SubscriptionOptions {
   /** How long the broker waits at the ends of all partitions for something to come, in milliseconds. Default 20 seconds. */
   readonly maxWaitMs?: number;
-  /** How much must be there to end that wait, in bytes as stored. Default 1. */
+  /** How much must be there to end that wait, in bytes as stored; at most `maxBytes`. Default 1. */
   readonly minBytes?: number;
 }
 
@@ -86,15 +91,14 @@ export function badSubscription(
 ): MillraceError | undefined {
   const bad = badTopics(topics) ?? badOptions(options, KNOWN[kind], kind === "follow" ? "follow()" : "replay()");
   if (bad !== undefined) return bad;
-  if (topics.length === 0) return badArgument("topics", topics, "at least one topic");
-  const { maxWaitMs = 0, minBytes = 0, answerBytes = INT32_MAX } = options;
+  if (topics.length === 0) return new MillraceError("BAD_ARGUMENT", "topics: got none, expected at least one topic");
+  const { maxWaitMs = 0 } = options;
   return (
     badSignal(options.signal) ??
     badPartitions(options.partitions) ??
     badFrom(options.from, topics, options.partitions) ??
-    outOfRange("answerBytes", answerBytes, CLIENT_FETCH_BYTES_MIN, INT32_MAX) ??
     outOfRange("maxWaitMs", maxWaitMs, 0, INT32_MAX) ??
-    outOfRange("minBytes", minBytes, 0, answerBytes) ??
+    badBounds(options) ??
     badRestart("onTruncated", options.onTruncated) ??
     badRestart("onOutOfRange", options.onOutOfRange) ??
     badCallback("onLost", options.onLost) ??

@@ -33,6 +33,9 @@ const FIELDS = ["headers", "timestampMs"] as const;
 const SEND = new Set(["key", "partition", "signal", ...FIELDS]);
 const APPEND = new Set([...SEND, "expectedOffset"]);
 
+/** Values of a batch: an array, or what gives them one by one. Not text, which would be a record for each letter. */
+type Values<T> = Iterable<T> & object;
+
 /** A value that goes out with its key. */
 interface Keyed<T> {
   readonly value: T;
@@ -93,26 +96,32 @@ export class TypedTopic<T, Send extends object = SendOptions, Append extends obj
    * Sends values as one request to one partition, with adjacent offsets: as `Producer.batch`. Adjacent, not atomic. When `keyOf` leads to
    * several keys, say the partition or the key: else it rejects with BAD_ARGUMENT.
    */
-  async batch(values: Iterable<T>, options?: Send): Promise<SentBatch> {
+  async batch(values: Values<T>, options?: Send): Promise<SentBatch> {
     const given = this.checked(options, SEND, "batch()");
-    const all = Array.from(values, (value) => this.keyed(value, given));
-    const place = placeOf(given, () => oneKey(all.map(({ key }) => key)));
-    return this.sender().batch(
-      this.name,
-      all.map((each) => this.payload(each, given)),
-      place,
-    );
+    const one = given.partition === undefined ? new OneKey() : undefined;
+    const payloads = this.payloads(values, given, one);
+    try {
+      // The first value's key says where the batch goes; how many there are behind it nobody knows.
+      const first = payloads.next();
+      const records = first.done ? [] : behind(first.value, payloads);
+      return await this.sender().batch(
+        this.name,
+        records,
+        placeOf(given, () => one?.key),
+      );
+    } finally {
+      payloads.return();
+    }
   }
 
   /**
    * Appends values as one request, if they get exactly the offsets from `expectedOffset` on: as `Producer.append`. Else nothing is
-   * written and it rejects with OFFSET_MISMATCH.
+   * written and it rejects with {@link OffsetMismatchError}.
    */
-  async append(values: Iterable<T>, options: Append): Promise<SentBatch> {
+  async append(values: Values<T>, options: Append): Promise<SentBatch> {
     const given = this.checked(options, APPEND, "append()");
     const { partition, expectedOffset, signal } = given as EnvelopeAppendOptions;
-    const payloads = Array.from(values, (value) => this.payload(this.keyed(value, given), given));
-    return this.sender().append(this.name, payloads, { partition, expectedOffset, signal });
+    return this.sender().append(this.name, this.payloads(values, given), { partition, expectedOffset, signal });
   }
 
   /** The values from where the options say, on and on: as `Client.follow`. */
@@ -149,6 +158,16 @@ export class TypedTopic<T, Send extends object = SendOptions, Append extends obj
     return { value, key: key ?? this.options.keyOf?.(value) };
   }
 
+  private *payloads(values: Values<T>, given: EnvelopeSendOptions, one?: OneKey): Generator<Uint8Array, void> {
+    // Each letter would be a record.
+    if (typeof values === "string") throw badArgument("values", values, "an array of values");
+    for (const value of values) {
+      const keyed = this.keyed(value, given);
+      one?.take(keyed.key);
+      yield this.payload(keyed, given);
+    }
+  }
+
   private payload({ value, key }: Keyed<T>, { headers, timestampMs }: EnvelopeFields): Uint8Array {
     const { codec } = this;
     if (codec instanceof EnvelopeCodec) return codec.seal({ value, key, headers, timestampMs });
@@ -163,16 +182,30 @@ function placeOf({ partition, signal }: EnvelopeSendOptions, key: () => Payload 
   return partition === undefined ? { key: key(), signal } : { partition, signal };
 }
 
-/** The key of all of them. Throws BAD_ARGUMENT when there are several. */
-function oneKey(keys: readonly (Payload | undefined)[]): Payload | undefined {
-  const [first] = keys;
-  const bytesOf = (key: Payload | undefined): string | undefined =>
-    key === undefined ? undefined : Buffer.from(key as string).toString("latin1");
-  const same = bytesOf(first);
-  if (keys.every((key) => bytesOf(key) === same)) return first;
-  const text =
-    "the values of a batch have several keys, and a batch goes to one partition: say which, or send them one by one";
-  throw new MillraceError("BAD_ARGUMENT", text);
+function* behind<Each>(first: Each, others: Iterable<Each>): Generator<Each, void> {
+  yield first;
+  yield* others;
+}
+
+/** The key that all values of a batch have. */
+class OneKey {
+  key: Payload | undefined;
+  private bytes: Buffer | undefined;
+  private taken = 0;
+
+  /** Throws BAD_ARGUMENT for one that is not the first one's. */
+  take(key: Payload | undefined): void {
+    const bytes = key === undefined ? undefined : Buffer.from(key as string);
+    if (this.taken++ === 0) {
+      this.key = key;
+      this.bytes = bytes;
+      return;
+    }
+    if (bytes === undefined ? this.bytes === undefined : this.bytes?.equals(bytes)) return;
+    const text =
+      "the values of a batch have several keys, and a batch goes to one partition: say which, or send them one by one";
+    throw new MillraceError("BAD_ARGUMENT", text);
+  }
 }
 
 function badTyped<T>(options: TypedTopicOptions<T> | EnvelopeTopicOptions<T>): MillraceError | undefined {

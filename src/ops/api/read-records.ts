@@ -100,7 +100,7 @@ async function readPiece(partition: Partition, from: number, maxBytes: number): 
       case ReadOutcome.OUT_OF_RANGE:
         throw new MillraceError(
           "OFFSET_OUT_OF_RANGE",
-          `offset ${from} is outside the log of ${partition.name}, which has ${log.logStartOffset} to ${log.logEndOffset}`,
+          `offset ${from} is outside the log of ${partition.name}, which starts at ${log.logStartOffset} and ends at ${log.logEndOffset}`,
         );
       case ReadOutcome.STORAGE_FAILURE:
         throw new MillraceError(

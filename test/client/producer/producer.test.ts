@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { partitionOfKey } from "../../../src/client/partitioner.js";
 import { Producer } from "../../../src/client/producer/producer.js";
 import type { ProducerOptions, SentRecord } from "../../../src/client/producer/producer-options.js";
+import { ErrorCodes } from "../../../src/model/error-codes.js";
 import { RequestKind } from "../../../src/protocol/api-keys.js";
 import { hex } from "../../support/bytes.js";
 import { FakeBroker, type FakeOptions, type FakeRequest } from "../../support/fake-broker.js";
@@ -190,6 +191,51 @@ describe("a producer", () => {
     await Promise.all(Array.from({ length: 100 }, () => producer.send("orders", "z".repeat(90))));
     expect(broker.log("orders", 0)).toHaveLength(101);
     expect(Math.max(...broker.requests.map(({ frame }) => frame.length))).toBe(1000);
+  });
+
+  it("says where the log ends to whoever expected another end, also while it closes, and as well as it can without an answer", async () => {
+    const { broker, producer } = await started({ lingerMs: 0 });
+    await producer.batch("orders", ["a", "b"], { partition: 0 });
+    const misplaced = () =>
+      producer.append("orders", ["c"], { partition: 0, expectedOffset: 1 }).catch((error: unknown) => error);
+    broker.refuse = ({ kind }) => (kind === RequestKind.METADATA_V2 ? ErrorCodes.OVERLOADED : undefined);
+    expect(await misplaced()).toMatchObject({
+      logEndOffset: undefined,
+      message: "orders-0 does not end at the expected offset 1; nothing was written",
+    });
+    broker.refuse = () => undefined;
+    const last = misplaced();
+    let settled = false;
+    void last.then(() => {
+      settled = true;
+    });
+    await producer.close();
+    expect(settled).toBe(true);
+    expect(await last).toMatchObject({ expectedOffset: 1, logEndOffset: 2 });
+  });
+
+  it("asks an iterable of a batch that has no end for no more than a request can hold, and ends it", async () => {
+    const { broker, producer } = await started({ lingerMs: 0 }, { maxFrameBytes: 1000 });
+    await producer.send("orders", "a");
+    let [given, ended] = [0, false];
+    function* endless(): Generator<string, void> {
+      try {
+        for (;;) yield `record ${given++}`;
+      } finally {
+        ended = true;
+      }
+    }
+    for (const call of [
+      () => producer.batch("orders", endless()),
+      () => producer.append("orders", endless(), { partition: 0, expectedOffset: 1 }),
+    ]) {
+      [given, ended] = [0, false];
+      expect(await codeOf(call())).toBe("RECORD_TOO_LARGE");
+      expect(given).toBeLessThan(100);
+      expect(ended).toBe(true);
+    }
+    expect(texts(broker)).toEqual(["a"]);
+    expect(await codeOf(producer.batch(undefined as never, endless()))).toBe("BAD_ARGUMENT");
   });
 
   it("leaves out what was given up before it left, and the others keep their places", async () => {

@@ -400,12 +400,27 @@ describe("a subscription", () => {
     await expect(readAll(impatient.client.replay("orders"))).rejects.toThrow(code("CONNECTION_FAILED"));
   });
 
+  it.each([
+    [{ answerBytes: 100 }, [100, 100]],
+    [{ maxBytesLimit: 200 }, [4 * 1024 * 1024, 200]],
+    [{ maxBytes: 8 * 1024 * 1024 }, [8 * 1024 * 1024, 8 * 1024 * 1024]],
+    [{}, [4 * 1024 * 1024, 1024 * 1024]],
+  ])("asks for no more than %j allows", async (bounds, [all, each]) => {
+    const { broker, client } = await clientOf();
+    fill(broker, "orders", 0, 1);
+    await readAll(client.replay("orders", bounds));
+    expect(broker.fetches[0]?.maxBytes).toBe(all);
+    expect(broker.fetches[0]?.parts[0]?.maxBytes).toBe(each);
+  });
+
   it("refuses options that cannot be, at once and by name", async () => {
     const { client } = await clientOf();
     const follow = client.follow.bind(client) as (topics: unknown, options?: unknown) => unknown;
     const wrong: [string, unknown, unknown?][] = [
       ["topic name", "a b"],
-      ["topics", []],
+      ["topics: got none, expected at least one topic", []],
+      ["topics: got undefined, expected a topic, or an array of them", undefined],
+      ["topics: got 5, expected a topic, or an array of them", 5],
       ["topic name", ["orders", 1]],
       ["form", "orders", { form: 1 }],
       ["from", "orders", { from: "first" }],
@@ -417,7 +432,13 @@ describe("a subscription", () => {
       ["onOutOfRange", "orders", { onOutOfRange: null }],
       ["onLost", "orders", { onLost: 1 }],
       ["signal", "orders", { signal: {} }],
-      ["minBytes", "orders", { answerBytes: 100, minBytes: 200 }],
+      ["minBytes is 200, which maxBytes, 100, never reaches", "orders", { answerBytes: 100, minBytes: 200 }],
+      ["minBytes is 200, which maxBytes, 100, never reaches", "orders", { maxBytes: 100, minBytes: 200 }],
+      ["minBytes is 2000000, which maxBytes, 1048576, never reaches", "orders", { minBytes: 2_000_000 }],
+      ["maxBytes", "orders", { maxBytes: 5 }],
+      ["maxBytesLimit", "orders", { maxBytesLimit: 5 }],
+      ["maxBytesLimit: got 100, expected maxBytes, 200, or more", "orders", { maxBytes: 200, maxBytesLimit: 100 }],
+      ["answerBytes: got 100, expected maxBytes, 200, or more", "orders", { maxBytes: 200, answerBytes: 100 }],
       ["options", "orders", null],
     ];
     for (const [name, topics, options] of wrong) {
@@ -425,7 +446,7 @@ describe("a subscription", () => {
       expect(call, name).toThrow(code("BAD_ARGUMENT"));
       expect(call, name).toThrow(name.replace("form", '"form"'));
     }
-    await expect(readAll(client.replay("orders", { maxBytes: 5 }))).rejects.toThrow(code("BAD_ARGUMENT"));
+    expect(() => client.replay("orders", { maxBytes: 5 })).toThrow(code("BAD_ARGUMENT"));
     expect(() => client.replay("orders", { maxWaitMs: 5 } as FollowOptions)).toThrow(code("BAD_ARGUMENT"));
   });
 });

@@ -88,7 +88,7 @@ describe("a position that is not in the log any more", () => {
     const error = await reading.catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(OffsetOutOfRangeError);
     expect(error).toMatchObject({ topic: "orders", partition: 0, offset: 20, logStartOffset: 25, highWatermark: 30 });
-    expect((error as Error).message).toContain("25 to 30");
+    expect((error as Error).message).toContain("starts at 25 and ends for readers at 30");
     expect(read).toHaveLength(20);
   });
 
