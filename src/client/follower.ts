@@ -73,11 +73,6 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
     this.backoff = new Backoff(CLIENT_RECONNECT_MS_MIN, CLIENT_RECONNECT_MS_MAX, options.random ?? Math.random);
   }
 
-  /** Everything that the broker has told of so far was given. */
-  get isCaughtUp(): boolean {
-    return this.positions.every(({ lag }) => lag === 0);
-  }
-
   /**
    * The batches of each answer, one for each partition that brought records. The next answer is on its way while one is
    * handled; not more than that, so whoever handles slowly slows the reading down.

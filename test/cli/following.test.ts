@@ -1,6 +1,8 @@
 // `millrace consume` without an end, and where reading begins for a time: on played brokers for what is asked, and on real
 // ones for what comes.
 
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { FETCH_PARTITIONS_MAX } from "../../src/model/limits.js";
@@ -103,6 +105,30 @@ describe("consume, following", () => {
     await expect.poll(printed, { timeout: 10_000 }).toEqual([...expected].sort());
     await expect.poll(() => running.stderr.match(/again\n/g)?.length).toBe(6);
     expect(running.stderr).not.toMatch(/Error|at /);
+  });
+
+  it("takes up partitions that are added by a restart, from their start, and keeps their place, too", async () => {
+    const broker = await FakeBroker.start({ topics: { orders: 1 } });
+    const { port, address } = broker;
+    const file = join(tempDir("following"), "orders.checkpoint");
+    const args = ["consume", "orders", "--broker", address, "--format", "%p:%s\n", "--checkpoint", file];
+    const running = new CliProcess([...args, "--from", "latest"]);
+    await expect.poll(() => broker.fetches.length, { timeout: 10_000 }).toBe(1);
+    broker.log("orders", 0).push(ascii("a"));
+    await expect.poll(() => running.stdout.toString()).toBe("0:a\n");
+    broker.stop();
+    const again = await FakeBroker.start({ port, topics: { orders: 2 } });
+    again.log("orders", 0).push(ascii("a"), ascii("b"));
+    again.log("orders", 1).push(ascii("new"));
+    const printed = () => running.stdout.toString().trimEnd().split("\n").sort();
+    await expect.poll(printed, { timeout: 10_000 }).toEqual(["0:a", "0:b", "1:new"]);
+    running.child.kill("SIGTERM");
+    await running.exited;
+    const { positions } = JSON.parse(readFileSync(file, "utf8"));
+    expect(positions).toMatchObject([
+      { partition: 0, offset: 2 },
+      { partition: 1, offset: 1 },
+    ]);
   });
 
   it("F20 fails when a recovery has cut what it has printed", async () => {

@@ -1,18 +1,16 @@
 // `millrace consume`: partitions to stdout. Reads no faster than stdout takes.
 
 import type { Command } from "commander";
+import type { CheckpointPosition } from "../../client/checkpoint/store.js";
 import type { Connection } from "../../client/connection.js";
-import { Consumer } from "../../client/consumer.js";
 import type { ReadBounds } from "../../client/read-bounds.js";
-import { ReadPosition } from "../../client/read-position.js";
-import { type Start, type StartPosition, startOf } from "../../client/start-position.js";
+import type { StartPosition } from "../../client/start-position.js";
 import { systemTimers } from "../../model/clock.js";
 import { MillraceError } from "../../model/errors.js";
 import { CLI_SIGNAL_WAIT_MS, OFFSET_MAX, PARTITIONS_MAX } from "../../model/limits.js";
 import { counted } from "../../model/plural.js";
-import type { RecordFormat } from "../../model/record-format.js";
 import { integer, size } from "../../ops/settings/kinds.js";
-import type { PartitionMetadata } from "../../protocol/metadata.js";
+import type { PartitionMetadata, TopicMetadata } from "../../protocol/metadata.js";
 import { type BrokerOption, connectTo, onBroker, withBroker } from "../connect.js";
 import { Failed, Usage } from "../failure.js";
 import { helpText } from "../help.js";
@@ -26,7 +24,7 @@ import { type Following, printFollowing } from "./follow.js";
 import { Format } from "./format.js";
 import { Printer } from "./printer.js";
 import { parseFrom } from "./start.js";
-import { printUntilEnd } from "./until-end.js";
+import { consumersOf, partsOf, printUntilEnd, recordsIn } from "./until-end.js";
 
 export interface ConsumeVerbOptions extends BrokerOption {
   readonly partition?: number;
@@ -86,41 +84,17 @@ export function consumeCommand(program: Command, io: Io): void {
     );
 }
 
-/** What is read of one partition, and from where on. */
-interface Part {
-  readonly metadata: PartitionMetadata;
-  readonly start: Start;
-}
-
-/** What is read. */
-interface Source {
-  readonly topic: string;
-  readonly format: RecordFormat;
-  readonly parts: readonly Part[];
-  readonly bounds: ReadBounds;
-}
-
-async function consume(connection: Connection, topic: string, options: ConsumeVerbOptions, io: Io): Promise<void> {
+async function consume(connection: Connection, name: string, options: ConsumeVerbOptions, io: Io): Promise<void> {
   const format = new Format(options.format);
-  const [{ partitions, recordFormat }] = await connection.metadata([topic]);
-  const bookmark =
-    options.checkpoint === undefined
-      ? undefined
-      : new Bookmark(options.checkpoint, topic, () => performance.now(), systemTimers);
-  const kept = (await bookmark?.load()) ?? new Map<number, Start>();
-  const parts = await partsOf(connection, topic, partitions, options, kept);
-  const { maxBytes, untilEnd, maxRecords = Number.POSITIVE_INFINITY } = options;
-  const bounds = { maxBytes, maxBytesLimit: Math.max(maxBytes, MAX_BYTES_LIMIT) };
-  const source = { topic, format: recordFormat, parts, bounds };
+  const [topic] = await connection.metadata([name]);
   const output = new Output(io.stdout);
+  const bookmark = options.checkpoint === undefined ? undefined : new Bookmark(options.checkpoint, name, output);
+  const reading = { connection, topic, chosen: chosenOf(topic, options), kept: (await bookmark?.load()) ?? [] };
   const progress = new Progress(io, () => performance.now(), "record");
-  const lag = parts.reduce((sum, { metadata, start }) => sum + Math.max(0, metadata.highWatermark - start.offset), 0);
-  const printer = new Printer(format, output, progress, maxRecords, Math.min(maxRecords, lag), bookmark);
-  const work = (): Promise<void> =>
-    untilEnd
-      ? printUntilEnd(consumersOf(connection, source), printer, kept.size > 0)
-      : printFollowing(followingOf(connection, source, options, io), printer, io.stderr);
-  for (const { metadata, start } of parts) bookmark?.begin(metadata.partition, start);
+  const printer = new Printer(format, output, progress, options.maxRecords ?? Number.POSITIVE_INFINITY, bookmark);
+  const work = options.untilEnd
+    ? await readUntilEnd(reading, options, printer, bookmark)
+    : () => printFollowing(followingOf(reading, options, bookmark, io), printer, io.stderr);
   try {
     await untilStopped(work, printer, io);
   } catch (error) {
@@ -128,7 +102,57 @@ async function consume(connection: Connection, topic: string, options: ConsumeVe
   } finally {
     progress.clear();
   }
-  if (untilEnd) progress.done(printer.records, printer.bytes, "read");
+  if (options.untilEnd) progress.done(printer.records, printer.bytes, "read");
+}
+
+/** What is read, and where it was left the last time. */
+interface Reading {
+  readonly connection: Connection;
+  readonly topic: TopicMetadata;
+  readonly chosen: readonly PartitionMetadata[];
+  readonly kept: readonly CheckpointPosition[];
+}
+
+const boundsOf = ({ maxBytes }: ConsumeVerbOptions): ReadBounds => {
+  return { maxBytes, maxBytesLimit: Math.max(maxBytes, MAX_BYTES_LIMIT) };
+};
+
+/** Finds out what there is to be printed, and gives what prints it. */
+async function readUntilEnd(
+  { connection, topic, chosen, kept }: Reading,
+  options: ConsumeVerbOptions,
+  printer: Printer,
+  bookmark: Bookmark | undefined,
+): Promise<() => Promise<void>> {
+  const starts = new Map(kept.map(({ partition, offset, epoch }) => [partition, { offset, epoch }]));
+  const parts = await partsOf(connection, topic.topic, chosen, options.from, starts);
+  printer.expect(recordsIn(parts));
+  const consumers = consumersOf(connection, topic, parts, boundsOf(options));
+  for (const { metadata, start } of parts) bookmark?.begin(metadata.partition, start);
+  return () => printUntilEnd(consumers, printer, kept.length > 0);
+}
+
+function followingOf(
+  { connection, topic, chosen, kept }: Reading,
+  options: ConsumeVerbOptions,
+  bookmark: Bookmark | undefined,
+  io: Io,
+): Following {
+  // There is one already.
+  let first: Connection | undefined = connection;
+  const connect = async (): Promise<Connection> => {
+    const connected = first ?? (await connectTo(options, io));
+    first = undefined;
+    return connected;
+  };
+  return {
+    backend: { address: connection.address, connect },
+    topic: topic.topic,
+    partitions: chosen.map(({ partition }) => partition),
+    isNamed: options.partition !== undefined,
+    options: { from: options.from, ...boundsOf(options) },
+    store: bookmark?.storeOf(kept),
+  };
 }
 
 /** Lets it print until it is done or a signal comes. What was printed is written in any case, after a signal as far as it goes. */
@@ -160,29 +184,23 @@ async function untilStopped(work: () => Promise<void>, printer: Printer, io: Io)
   }
 }
 
-async function partsOf(
-  connection: Connection,
-  topic: string,
-  partitions: readonly PartitionMetadata[],
+/** The partitions that are read. Throws {@link Failed} and {@link Usage} where there are none, or where they cannot begin so. */
+function chosenOf(
+  { topic, partitions }: TopicMetadata,
   { partition: only, from }: ConsumeVerbOptions,
-  kept: ReadonlyMap<number, Start>,
-): Promise<Part[]> {
+): readonly PartitionMetadata[] {
   const chosen = partitions.filter(({ partition }) => only === undefined || partition === only);
   if (chosen.length === 0) {
     throw new Failed(`topic ${topic} has no partition ${only}: it has ${partitions.length}, from 0 on`);
   }
-  if (typeof from === "number" && chosen.length > 1) {
+  if (typeof from !== "number") return chosen;
+  if (chosen.length > 1) {
     throw new Usage(
       `--from with an offset needs --partition: topic ${topic} has ${counted(chosen.length, "partition")}`,
     );
   }
-  if (typeof from === "number") for (const metadata of chosen) checkIsThere(from, topic, metadata);
-  return Promise.all(
-    chosen.map(async (metadata) => {
-      const start = kept.get(metadata.partition) ?? (await startOf(from, topic, metadata, connection));
-      return { metadata, start };
-    }),
-  );
+  for (const metadata of chosen) checkIsThere(from, topic, metadata);
+  return chosen;
 }
 
 /** A position that was kept and is not in the log any more: --from would not be heard. */
@@ -204,27 +222,4 @@ function checkIsThere(from: number, topic: string, partition: PartitionMetadata)
     `OFFSET_OUT_OF_RANGE, offset ${from} is not in ${topic}-${partition.partition}: ` +
     `it starts at ${logStartOffset} and ends at ${logEndOffset}`;
   throw new MillraceError("OFFSET_OUT_OF_RANGE", text);
-}
-
-function consumersOf(connection: Connection, { topic, format, parts, bounds }: Source): Consumer[] {
-  return parts.map(({ metadata, start }) => {
-    const options = { topic, partition: metadata.partition, ...bounds };
-    return new Consumer(connection, options, format, metadata, start);
-  });
-}
-
-function followingOf(connection: Connection, source: Source, broker: BrokerOption, io: Io): Following {
-  const { topic, format, parts, bounds } = source;
-  const positions = parts.map(
-    ({ metadata, start }) => new ReadPosition(topic, format, metadata, start.offset, start.epoch, bounds),
-  );
-  // There is one already.
-  let first: Connection | undefined = connection;
-  const connect = (): Promise<Connection> => {
-    if (first === undefined) return connectTo(broker, io);
-    const connected = Promise.resolve(first);
-    first = undefined;
-    return connected;
-  };
-  return { positions, connect, address: connection.address };
 }

@@ -9,17 +9,22 @@ import type { Format } from "./format.js";
 export class Printer {
   records = 0;
   bytes = 0;
+  /** How many records there are to print, as far as that is known; 0: it is not. */
+  private expected = 0;
 
   constructor(
     private readonly format: Format,
     private readonly output: Output,
     private readonly progress: Progress,
     private maxRecords: number,
-    /** How many records there are to print, as far as that is known; 0: it is not. */
-    private readonly expected: number,
     /** Keeps how far it was printed. */
     private readonly bookmark: Bookmark | undefined,
   ) {}
+
+  /** So many records there are to print, if it may print so many. */
+  expect(records: number): void {
+    this.expected = Math.min(this.maxRecords, records);
+  }
 
   /** Everything that may be printed is. */
   get isDone(): boolean {
@@ -44,7 +49,6 @@ export class Printer {
     if (i > 0) {
       this.bytes += batch.ranges[2 * i - 1];
       this.bookmark?.print(batch, i);
-      this.bookmark?.soon(output);
     }
     progress.show(this.records, this.bytes, this.expected > 0 ? this.records / this.expected : undefined);
   }
@@ -56,6 +60,7 @@ export class Printer {
 
   /** What was printed is written, and that it was is saved. */
   async end(): Promise<void> {
-    await (this.bookmark?.save(this.output) ?? this.output.flush());
+    await this.bookmark?.flush();
+    await this.output.flush();
   }
 }

@@ -19,11 +19,20 @@ export class Saver {
 
   /** These were handled. Resolves when that is saved, or will be by a timer. Rejects with what a save has failed with, also an earlier one. */
   async handled(positions: readonly CheckpointPosition[]): Promise<void> {
+    this.later(positions);
+    if (this.waitMs > 0) return;
+    await this.flush();
+  }
+
+  /** The same for whoever does not wait for the store: a timer saves them. Throws what an earlier save has failed with. */
+  later(positions: readonly CheckpointPosition[]): void {
     for (const each of positions) this.waiting.set(positionKey(each.topic, each.partition), each);
-    const waitMs = this.lastAt + this.everyMs - performance.now();
-    if (waitMs <= 0) await this.flush();
-    else this.timer ??= setTimeout(() => void this.flush().catch(() => undefined), waitMs);
     if (this.failure !== undefined) throw this.failure.error;
+    this.timer ??= setTimeout(() => void this.flush().catch(() => undefined), Math.max(0, this.waitMs));
+  }
+
+  private get waitMs(): number {
+    return this.lastAt + this.everyMs - performance.now();
   }
 
   /** Saves what waits. */
