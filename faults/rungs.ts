@@ -1,8 +1,15 @@
 // The rungs of the ladder, in the order in which they run.
 
 import type { Rung } from "./lib/rung.js";
+import { formatSweep } from "./rungs/format-sweep/format-sweep.js";
 import { history } from "./rungs/history/history.js";
 import { kill } from "./rungs/kill/kill.js";
 import { powerCut } from "./rungs/power-cut/rung.js";
 
-export const rungs: readonly Rung[] = [history, kill, powerCut];
+// biome-ignore format: one a line
+export const rungs: readonly Rung[] = [
+  formatSweep,
+  history,
+  kill,
+  powerCut,
+];

@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { BrokerProcess, type Settings, type StartOptions, shownEnd } from "./broker-process.js";
+import { BrokerProcess, type LogLine, type Settings, type StartOptions, shownEnd } from "./broker-process.js";
 import { type EpisodeSettings, episodeSettings } from "./episode-settings.js";
 import { checkHistory, type Verdict } from "./history/check.js";
 import { History } from "./history/history.js";
@@ -17,6 +17,9 @@ import type { Product } from "./rung.js";
 const run = promisify(execFile);
 const TOPIC = "orders";
 
+const WARNINGS = 6;
+const isWarning = ({ level }: LogLine): boolean => level !== "info" && level !== "debug";
+
 export class Episode {
   readonly plan: EpisodeSettings;
   readonly history: History;
@@ -24,6 +27,7 @@ export class Episode {
   readonly address = new Address();
   broker: BrokerProcess | undefined;
   #load: Load | undefined;
+  readonly #warned: LogLine[] = [];
   #settings: Settings;
 
   constructor(
@@ -44,12 +48,22 @@ export class Episode {
     this.#settings = { ...this.#settings, ...settings };
   }
 
+  /** What brokers of this episode warned of, the last words of each. */
+  get warnings(): string {
+    const lines = [...this.#warned, ...(this.broker?.lines.filter(isWarning) ?? [])];
+    return lines
+      .slice(-WARNINGS)
+      .map(({ msg }) => msg)
+      .join("; ");
+  }
+
   get settings(): Settings {
     return this.#settings;
   }
 
   /** Starts the broker, and the load with the first one. */
   async start(): Promise<BrokerProcess> {
+    this.#warned.push(...(this.broker?.lines.filter(isWarning) ?? []));
     const broker = await BrokerProcess.start(this.product, this.#settings, this.options);
     this.broker = broker;
     this.history.restarted();

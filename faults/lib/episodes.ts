@@ -56,11 +56,12 @@ export async function playEpisodes(stage: Stage, options: EpisodesOptions): Prom
       await episode.end(failed);
     }
     count("episodes");
-    if (failed || number % 10 === 9) stage.progress(`${counts.rounds} rounds, ${failures.length} failures`);
+    if (number % 10 === 9) stage.progress(`${counts.rounds} rounds, ${failures.length} failures`);
 
     function failure(what: string): Failure {
+      stage.progress(`episode ${number}: ${what}; the broker warned: ${episode.warnings}`);
       return {
-        what: `episode ${number} (${JSON.stringify(episode.settings)}): ${what}`,
+        what: `episode ${number} (${JSON.stringify(episode.settings)}): ${what}; the broker warned: ${episode.warnings}`,
         replay: replayOf(options.rung, stage),
       };
     }

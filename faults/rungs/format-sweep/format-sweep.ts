@@ -1,0 +1,119 @@
+// The rung `format-sweep`: every small damage that a crash or a disk can do to a partition's files, and what opens afterwards.
+
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { RecordFormat } from "../../../src/model/record-format.js";
+import { MODES } from "../../lib/episode-settings.js";
+import { loadPackage } from "../../lib/product.js";
+import { Random } from "../../lib/random.js";
+import { type Failure, type Rung, type RungResult, replayOf, type Stage } from "../../lib/rung.js";
+import { applyDamage, type Damage, damagesOf, shownDamage } from "./damage.js";
+import { expected, judge, type OpenLog } from "./oracle.js";
+import { makeShapes, type Shape } from "./shapes.js";
+import { layDown } from "./snapshot.js";
+
+const FORMATS: readonly RecordFormat[] = ["crc32c", "plain"];
+/**
+ * Directories that are opened at the same time, on the disk and in memory. What comes of a file's bytes does not depend on what they lie on, and a
+ * barrier costs nothing in memory: fifty times as many damages can be tried there. That barriers do what they must is for other rungs.
+ */
+const DISK_LANES = 4;
+const MEMORY_LANES = 8;
+const MEMORY = "/dev/shm";
+const USUAL_SECONDS = 150;
+/** Of the logs that opened, so many are written on, closed and opened once more. */
+const GO_ON_CHANCE = 0.3;
+const FAILURES_MAX = 20;
+const TOLD_EVERY = 20_000;
+
+interface Case {
+  readonly shape: Shape;
+  readonly damage: Damage;
+}
+
+async function allCases({ product, directory, seed }: Stage): Promise<Case[]> {
+  const random = new Random(seed);
+  const cases: Case[] = [];
+  for (const mode of MODES) {
+    for (const format of FORMATS) {
+      const shapes = await makeShapes(product, directory, mode, format, random.fork(`${mode} ${format}`));
+      for (const shape of shapes) for (const damage of damagesOf(shape)) cases.push({ shape, damage });
+    }
+  }
+  // In an order of their own, so that a run that ends early has seen some of everything.
+  return random.fork("order").shuffled(cases);
+}
+
+async function run(stage: Stage): Promise<RungResult> {
+  const { openLog } = (await loadPackage(stage.product)) as { openLog: OpenLog };
+  const cases = await allCases(stage);
+  const until = performance.now() + (stage.seconds ?? (stage.rounds === undefined ? USUAL_SECONDS : 1e9)) * 1000;
+  const most = Math.min(cases.length, stage.rounds ?? cases.length);
+  const counts: Record<string, number> = {
+    damages: 0,
+    "of them on the disk": 0,
+    opened: 0,
+    refused: 0,
+    unreadable: 0,
+    "records read": 0,
+  };
+  const failures: Failure[] = [];
+  stage.progress(`${most} of ${cases.length} damages`);
+  let losses = 0;
+  let next = 0;
+
+  const lane = async (lanes: string, number: number): Promise<void> => {
+    for (let visit = 0; next < most && performance.now() < until && failures.length < FAILURES_MAX; visit++) {
+      const at = next++;
+      const { shape, damage } = cases[at];
+      const random = new Random(stage.seed).fork(at);
+      const damaged = applyDamage(shape, damage, random);
+      const dir = join(lanes, `lane-${number}`, String(visit % 2));
+      layDown(dir, damaged);
+      const want = expected(shape, damage, damaged);
+      const judged = await judge(openLog, dir, shape, want, random.chance(GO_ON_CHANCE)).catch((error: unknown) => ({
+        outcome: "opened" as const,
+        wrong: `it failed: ${String(error instanceof Error ? error.stack : error)}`,
+        recordsRead: 0,
+      }));
+      counts.damages++;
+      if (lanes === stage.directory) counts["of them on the disk"]++;
+      counts[judged.outcome]++;
+      counts["records read"] += judged.recordsRead;
+      if (counts.damages % TOLD_EVERY === 0) stage.progress(`${counts.damages} of ${most} damages`);
+      if (judged.wrong === undefined) continue;
+      if (judged.wrong.startsWith("A SILENT LOSS")) losses++;
+      const what = `case ${at}, ${shape.name}, ${shownDamage(damage)}: ${judged.wrong}`;
+      stage.progress(what);
+      failures.push({ what, replay: replayOf("format-sweep", { seed: stage.seed, rounds: at + 1 }) });
+    }
+  };
+  const memory = existsSync(MEMORY) ? mkdtempSync(join(MEMORY, "millrace-sweep-")) : undefined;
+  const onDisk = Array.from({ length: DISK_LANES }, (_, number) => lane(stage.directory, number));
+  const inMemory = Array.from({ length: MEMORY_LANES }, (_, number) =>
+    lane(memory ?? stage.directory, DISK_LANES + number),
+  );
+  try {
+    await Promise.all([...onDisk, ...inMemory]);
+  } finally {
+    if (memory !== undefined) rmSync(memory, { recursive: true, force: true });
+  }
+  return { counts, losses, failures, skipped: [] };
+}
+
+export const formatSweep: Rung = {
+  name: "format-sweep",
+  title: "Every small damage to the files of a partition",
+  about: `
+Logs of ten shapes (fresh, behind a checkpoint, sealed, over two segments, several segments unsealed, behind retention, closed cleanly, …), on both paths and in both
+formats, as a crash leaves them just after a batch. Then one damage: the segment is cut at every byte, or zero from every byte on; every bit of the last batch, and one of each byte
+before it, is flipped; each sector of 512 bytes is zeroed, garbled or taken from before the batch, those of the last batch in all pairs, too; index, checkpoint and
+\`partition.json\` are cut at every byte, flipped in every bit, their sectors damaged in the same ways, replaced by their older state, removed.
+
+The oracle is a model of its own, written from [storage-format.md](storage-format.md). What opens is a prefix of what was written; it holds everything below the checkpoint and in
+sealed segments, and everything before the damage; in \`crc32c\` no record is made up, in \`plain\` none below the damage. Or the partition refuses, with the file in its words, and
+only where something durable may be damaged. Some lie on the disk, most in memory, where a barrier costs nothing. Three in ten of what opened are written on, closed and opened again.
+`,
+  unfit: () => Promise.resolve(undefined),
+  run,
+};
