@@ -80,8 +80,13 @@ export function badPositions(positions: unknown): MillraceError | undefined {
 }
 
 export function badPlace(at: unknown): MillraceError | undefined {
-  if (typeof at === "number" || at === "earliest" || at === "latest") return undefined;
+  if (typeof at === "number") return outOfRange("at", at, 0, OFFSET_MAX);
+  if (at === "earliest" || at === "latest") return undefined;
   return badArgument("at", at, `"earliest", "latest" or milliseconds since 1970`);
+}
+
+export function badExpectedOffset(offset: unknown): MillraceError | undefined {
+  return offset === undefined ? undefined : outOfRange("expectedOffset", offset, 0, OFFSET_MAX);
 }
 
 /**

@@ -8,14 +8,13 @@ import { CLIENT_RETRY_MS } from "../model/limits.js";
 import type { ListOffsetsResult } from "../protocol/list-offsets.js";
 import type { TopicMetadata } from "../protocol/metadata.js";
 import { unlessAborted } from "./abort.js";
-import { addressText, DEFAULT_BROKER, parseBrokerAddress } from "./address.js";
-import { badConnection, badRequest, badTime } from "./checks.js";
-import { Connection } from "./connection.js";
-import type { ConnectionOptions, ListedPlace, RequestOptions } from "./connection-options.js";
+import { badRequest, badTime } from "./checks.js";
+import { ClientProducer } from "./client-producer.js";
+import type { ListedPlace, RequestOptions } from "./connection-options.js";
 import { Consumer, type ConsumerOptions } from "./consumer.js";
 import { within } from "./deadline.js";
 import type { Backend, Link } from "./link.js";
-import { Producer } from "./producer/producer.js";
+import type { Producer } from "./producer/producer.js";
 import type { ProducerOptions } from "./producer/producer-options.js";
 import { type StartPosition, startOf } from "./start-position.js";
 import { SteadyLink } from "./steady-link.js";
@@ -34,9 +33,6 @@ export interface ClientOptions {
   readonly retryMs?: number;
 }
 
-/** What {@link connect} may be told. */
-export interface ConnectOptions extends ConnectionOptions, ClientOptions {}
-
 /** What a question to the broker may be told. */
 export interface AskOptions extends RequestOptions {
   /** Rejects with the signal's reason as soon as it is aborted. */
@@ -50,31 +46,6 @@ export interface PartitionOffset {
   readonly offset: Offset;
 }
 
-/**
- * A client of the broker at `options.broker`, or at an address alone. Rejects with CONNECTION_FAILED when nobody answers there, and as
- * {@link Connection.connect}.
- *
- * ```ts
- * import { connect } from "millrace/client";
- *
- * const client = await connect({ broker: "127.0.0.1:4710" });
- * for (const { topic, partitions } of await client.topics()) console.log(topic, partitions.length);
- * await client.close();
- * ```
- */
-export async function connect(options: ConnectOptions | string = {}): Promise<Client> {
-  const { retryMs, ...connection } = typeof options === "string" ? { broker: options } : options;
-  const bad = badConnection(connection);
-  if (bad !== undefined) throw bad;
-  return Client.open(brokerBackend(connection), { retryMs });
-}
-
-/** Connections to a broker, for a {@link Client}. */
-export function brokerBackend(options: ConnectionOptions = {}): Backend {
-  const address = addressText(parseBrokerAddress(options.broker ?? DEFAULT_BROKER));
-  return { address, connect: () => Connection.connect(options) };
-}
-
 const KNOWN = new Set(["retryMs"]);
 
 /** Producers, consumers and subscriptions of one broker, or of logs in the process. */
@@ -85,7 +56,7 @@ export class Client implements AsyncDisposable {
   private readonly open = new Set<(reason: MillraceError) => void | Promise<void>>();
   private closing: Promise<void> | undefined;
 
-  /** A client that has asked for nothing yet: whether anybody answers shows when it first does. {@link connect} tries it. */
+  /** A client that has asked for nothing yet: whether anybody answers shows when it first does. `connect` tries it. */
   constructor(
     private readonly backend: Backend,
     options: ClientOptions = {},
@@ -303,26 +274,6 @@ export class Client implements AsyncDisposable {
   private steadyLink(retryMs: number): SteadyLink {
     const { backend } = this;
     return new SteadyLink({ connect: () => backend.connect(), address: backend.address, retryMs });
-  }
-}
-
-/** Is forgotten by its client when it is closed. */
-class ClientProducer extends Producer {
-  constructor(
-    backend: Backend,
-    options: ProducerOptions,
-    private readonly onClosed: () => void,
-  ) {
-    super(backend, options);
-  }
-
-  override async close(): Promise<void> {
-    await super.close().finally(this.onClosed);
-  }
-
-  override destroy(): void {
-    super.destroy();
-    this.onClosed();
   }
 }
 

@@ -5,16 +5,10 @@ import { performance } from "node:perf_hooks";
 import { AckPolicy } from "../model/ack-policy.js";
 import { systemTimers } from "../model/clock.js";
 import { MillraceError } from "../model/errors.js";
-import { CLIENT_ANSWER_BYTES_MAX, OFFSET_MAX } from "../model/limits.js";
+import { CLIENT_ANSWER_BYTES_MAX } from "../model/limits.js";
 import { ApiKey, hasVersion, OLDEST_VERSIONS, RequestKind, type VersionRange } from "../protocol/api-keys.js";
-import {
-  FETCH_RESPONSE_HEAD_BYTES,
-  fetchRequestBytes,
-  fetchV2RequestBytes,
-  writeFetchRequest,
-  writeFetchV2Request,
-} from "../protocol/fetch.js";
-import { CONSUMER, encodeMultiFetchRequest, multiFetchAnswerBytesMax } from "../protocol/fetch-multi.js";
+import { FETCH_RESPONSE_HEAD_BYTES } from "../protocol/fetch.js";
+import { encodeMultiFetchRequest, multiFetchAnswerBytesMax } from "../protocol/fetch-multi.js";
 import { LENGTH_BYTES } from "../protocol/frame.js";
 import { encodeHelloRequest, type HelloResult } from "../protocol/hello.js";
 import {
@@ -31,30 +25,11 @@ import {
 } from "../protocol/produce.js";
 import { DEFAULT_BROKER, parseBrokerAddress } from "./address.js";
 import { Channel } from "./channel.js";
-import {
-  badConnection,
-  badFetch,
-  badFetchMany,
-  badPartition,
-  badPlace,
-  badRegion,
-  badRequest,
-  badTopics,
-  checkedAck,
-  outOfRange,
-} from "./checks.js";
-import type {
-  ConnectionOptions,
-  FetchManyOptions,
-  FetchPosition,
-  ListedPlace,
-  ProduceOptions,
-  RequestOptions,
-  UnacknowledgedOptions,
-  WaitOptions,
-} from "./connection-options.js";
+import { type CheckedFetch, type CheckedFetchMany, CheckedLink, type CheckedProduce } from "./checked-link.js";
+import { badConnection, badPartition, badRegion } from "./checks.js";
+import type { ConnectionOptions, ListedPlace } from "./connection-options.js";
 import { unknownPartition } from "./errors.js";
-import type { Link } from "./link.js";
+import { isAbout, partitionsText, writeFetch } from "./fetch-request.js";
 import { writeProduce } from "./produce-request.js";
 import type { RecordRegion } from "./record-region.js";
 import type { FetchAnswer, MultiFetchAnswer, RequestTime } from "./request-queue.js";
@@ -74,7 +49,7 @@ const systemTime: RequestTime = { ...systemTimers, monotonicNow: () => performan
  * after REQUEST_TIMEOUT; the connection stays usable then. A broker that stops refuses with SHUTTING_DOWN: the connection takes no
  * request any more then and closes, and whatever is still open on it ends with SHUTTING_DOWN, too, and was not carried out.
  */
-export class Connection implements Link {
+export class Connection extends CheckedLink {
   private versions: readonly VersionRange[] = OLDEST_VERSIONS;
   private helloResult: HelloResult | undefined;
 
@@ -100,7 +75,9 @@ export class Connection implements Link {
   private constructor(
     private readonly channel: Channel,
     private readonly requestTimeoutMs: number,
-  ) {}
+  ) {
+    super();
+  }
 
   /** `host:port` or the path. */
   get address(): string {
@@ -136,165 +113,12 @@ export class Connection implements Link {
     return hasVersion(this.versions, apiKey, version);
   }
 
-  /**
-   * Appends a batch. Its records get adjacent offsets. Adjacent, not atomic: a reader may see the first of them before the
-   * last, and a crash may keep some of them and not others as long as the batch is not acknowledged as FORCED.
-   *
-   * `region` may be changed as soon as this returns. Rejects as the broker refuses, with REQUEST_TIMEOUT or CONNECTION_LOST;
-   * with UNSUPPORTED_VERSION when `expectedOffset` is given and the broker is too old to heed it. With the ack `none` it resolves
-   * at once, with nothing: there will be no answer.
-   */
-  produce(topic: string, partition: number, region: RecordRegion, options?: ProduceOptions): Promise<ProduceResult>;
-  produce(topic: string, partition: number, region: RecordRegion, options: UnacknowledgedOptions): Promise<undefined>;
-  produce(
-    topic: string,
-    partition: number,
-    region: RecordRegion,
-    options: ProduceOptions | UnacknowledgedOptions = {},
-  ): Promise<ProduceResult | undefined> {
-    const badOptions = badRequest("produce", options);
-    if (badOptions !== undefined) return Promise.reject(badOptions);
-    const { ack: asked = AckPolicy.FORCED, expectedOffset } = options;
-    const ack = checkedAck(asked);
-    const bad =
-      this.badProduce(topic, partition, region, expectedOffset) ??
-      this.badExpected(expectedOffset) ??
-      (typeof ack === "number" ? undefined : ack);
-    if (typeof ack !== "number" || bad !== undefined) return Promise.reject(bad);
-    const target = { topic, partition, ack, expectedOffset };
-    const write = (correlationId: number): void => writeProduce(this.channel.outbox, correlationId, target, region);
-    if (ack === AckPolicy.NONE) return this.sendOnly(write);
-    return this.channel.request(
-      expectedOffset === undefined ? RequestKind.PRODUCE_V1 : RequestKind.PRODUCE_V2,
-      () => `PRODUCE to ${topic}-${partition}${expectedOffset === undefined ? "" : ` at ${expectedOffset}`}`,
-      PRODUCE_RESPONSE_BYTES - LENGTH_BYTES,
-      options.timeoutMs ?? this.requestTimeoutMs,
-      write,
-    );
-  }
-
   /** Sends a batch that nobody answers (`AckPolicy.NONE`): not when it was written, and not when it was refused. */
   post(topic: string, partition: number, region: RecordRegion): void {
-    const bad = this.badProduce(topic, partition, region);
+    const bad = badPartition(topic, partition) ?? badRegion(region) ?? this.badFrame(topic, region, undefined);
     if (bad !== undefined) throw bad;
     const target = { topic, partition, ack: AckPolicy.NONE, expectedOffset: undefined };
     this.channel.post((correlationId) => writeProduce(this.channel.outbox, correlationId, target, region));
-  }
-
-  /**
-   * Reads stored bytes from `offset` on, at most `maxBytes`; none when there is nothing yet, or nothing came in `maxWaitMs`.
-   * A broker that cannot wait answers at once. Rejects as the broker refuses (OFFSET_OUT_OF_RANGE, …), with REQUEST_TIMEOUT
-   * or CONNECTION_LOST.
-   */
-  fetch(
-    topic: string,
-    partition: number,
-    offset: number,
-    maxBytes: number,
-    options: WaitOptions = {},
-  ): Promise<FetchAnswer> {
-    const bad = badFetch(topic, partition, offset, maxBytes, options);
-    if (bad !== undefined) return Promise.reject(bad);
-    const { maxWaitMs = 0, minBytes = 1, signal } = options;
-    const waits = maxWaitMs > 0 && this.supports(ApiKey.FETCH, 2);
-    const { outbox } = this.channel;
-    return this.channel.request(
-      waits ? RequestKind.FETCH_V2 : RequestKind.FETCH_V1,
-      () => `FETCH from ${topic}-${partition} at ${offset}`,
-      FETCH_RESPONSE_HEAD_BYTES - LENGTH_BYTES + maxBytes,
-      options.timeoutMs ?? this.requestTimeoutMs,
-      (id) => {
-        if (waits) {
-          const at = outbox.reserve(fetchV2RequestBytes(topic));
-          writeFetchV2Request(outbox.view, at, id, topic, partition, offset, maxBytes, maxWaitMs, minBytes);
-        } else {
-          const at = outbox.reserve(fetchRequestBytes(topic));
-          writeFetchRequest(outbox.view, at, id, topic, partition, offset, maxBytes);
-        }
-      },
-      waits ? this.waitMs(maxWaitMs) : 0,
-      signal,
-    );
-  }
-
-  /**
-   * Reads from several partitions at once (1 to 1000, each once); one that was asked for comes back in its place, with its
-   * own error or its bytes. `maxBytes` bounds the bytes of all; what does not fit the rest of it comes back empty, so rotate the order.
-   *
-   * Rejects with UNSUPPORTED_VERSION when the broker does not know FETCH v3 (`supports(2, 3)` says so beforehand), with
-   * REQUEST_TIMEOUT or CONNECTION_LOST.
-   */
-  async fetchMany(
-    partitions: readonly FetchPosition[],
-    maxBytes: number,
-    options: FetchManyOptions = {},
-  ): Promise<MultiFetchAnswer[]> {
-    const bad =
-      this.badVersion(ApiKey.FETCH, 3, "FETCH of several partitions") ?? badFetchMany(partitions, maxBytes, options);
-    if (bad !== undefined) throw bad;
-    const { maxWaitMs = 0, minBytes = 1, minRecords = 1, replicaId = CONSUMER, signal } = options;
-    const request = { replicaId, maxWaitMillis: maxWaitMs, minBytes, minRecords, maxBytes, partitions };
-    const answers = await this.channel.request(
-      RequestKind.FETCH_V3,
-      () => `FETCH from ${partitionsText(partitions)}`,
-      multiFetchAnswerBytesMax(request),
-      options.timeoutMs ?? this.requestTimeoutMs,
-      (correlationId) => this.channel.outbox.push(encodeMultiFetchRequest(correlationId, request)),
-      this.waitMs(maxWaitMs),
-      signal,
-    );
-    const asAsked = ({ topic, partition }: FetchPosition, i: number) =>
-      answers[i]?.topic === topic && answers[i]?.partition === partition;
-    if (answers.length === partitions.length && partitions.every(asAsked)) return answers;
-    const text = `the answer to a FETCH from ${partitionsText(partitions)} is about other partitions`;
-    throw this.channel.distrust(new MillraceError("BAD_RESPONSE", text));
-  }
-
-  /**
-   * Where to start reading for records of a time (milliseconds since 1970) on: never too late, maybe a little early. Where
-   * all records are older: the high watermark, and −1 as the time. Rejects with UNSUPPORTED_VERSION when a time is asked of a
-   * broker that does not know LIST_OFFSETS; the start and the end it says all the same.
-   */
-  async listOffsets(
-    topic: string,
-    partition: number,
-    at: number | ListedPlace,
-    options: RequestOptions = {},
-  ): Promise<ListOffsetsResult> {
-    const bad = badPartition(topic, partition) ?? badPlace(at) ?? badRequest("request", options);
-    if (bad !== undefined) throw bad;
-    if (typeof at !== "number" && !this.supports(ApiKey.LIST_OFFSETS, 1)) {
-      const [metadata] = await this.metadata([topic], options);
-      const found = metadata?.partitions.find((each) => each.partition === partition);
-      if (found === undefined) throw unknownPartition(topic, partition);
-      return { offset: at === "earliest" ? found.logStartOffset : found.highWatermark, timestampMs: -1 };
-    }
-    const badTime =
-      this.badVersion(ApiKey.LIST_OFFSETS, 1, "LIST_OFFSETS") ??
-      (typeof at === "number" ? outOfRange("time", at, 0, OFFSET_MAX) : undefined);
-    if (badTime !== undefined) throw badTime;
-    const timestampMs = typeof at === "number" ? at : PLACES[at];
-    return this.channel.request(
-      RequestKind.LIST_OFFSETS_V1,
-      () => `LIST_OFFSETS of ${topic}-${partition}`,
-      LIST_OFFSETS_RESPONSE_BYTES - LENGTH_BYTES,
-      options.timeoutMs ?? this.requestTimeoutMs,
-      (id) => this.channel.outbox.push(encodeListOffsetsRequest(id, topic, partition, timestampMs)),
-    );
-  }
-
-  /** Topics and their partitions, sorted; all of them when none is named. Rejects with UNKNOWN_TOPIC_OR_PARTITION. */
-  metadata(topics: readonly string[] = [], options: RequestOptions = {}): Promise<TopicMetadata[]> {
-    const bad = badTopics(topics) ?? badRequest("request", options);
-    if (bad !== undefined) return Promise.reject(bad);
-    const version = this.supports(ApiKey.METADATA, 2) ? 2 : 1;
-    return this.channel.request(
-      version === 2 ? RequestKind.METADATA_V2 : RequestKind.METADATA_V1,
-      () => `METADATA of ${topics.length === 0 ? "all topics" : topics.join(", ")}`,
-      CLIENT_ANSWER_BYTES_MAX,
-      options.timeoutMs ?? this.requestTimeoutMs,
-      (correlationId) => this.channel.outbox.push(encodeMetadataRequest(version, correlationId, topics)),
-    );
   }
 
   /** Resolves when the kernel has taken what was sent, or the connection is gone: back-pressure for {@link post}. */
@@ -310,6 +134,94 @@ export class Connection implements Link {
   /** Closes at once. What is open is rejected with CLOSED. */
   destroy(): void {
     this.channel.destroy();
+  }
+
+  protected carryProduce(request: CheckedProduce): Promise<ProduceResult | undefined> {
+    const { topic, partition, region, ack, expectedOffset, timeoutMs } = request;
+    const bad =
+      this.badFrame(topic, region, expectedOffset) ??
+      // Sent without it, the batch would be written wherever the log ends.
+      (expectedOffset === undefined
+        ? undefined
+        : this.badVersion(ApiKey.PRODUCE, 2, "PRODUCE with an expected offset"));
+    if (bad !== undefined) return Promise.reject(bad);
+    const write = (correlationId: number): void => writeProduce(this.channel.outbox, correlationId, request, region);
+    if (ack === AckPolicy.NONE) return this.sendOnly(write);
+    return this.channel.request(
+      expectedOffset === undefined ? RequestKind.PRODUCE_V1 : RequestKind.PRODUCE_V2,
+      () => `PRODUCE to ${topic}-${partition}${expectedOffset === undefined ? "" : ` at ${expectedOffset}`}`,
+      PRODUCE_RESPONSE_BYTES - LENGTH_BYTES,
+      timeoutMs ?? this.requestTimeoutMs,
+      write,
+    );
+  }
+
+  protected carryFetch(request: CheckedFetch): Promise<FetchAnswer> {
+    const { topic, partition, offset, maxBytes, maxWaitMs, timeoutMs, signal } = request;
+    const waits = maxWaitMs > 0 && this.supports(ApiKey.FETCH, 2);
+    return this.channel.request(
+      waits ? RequestKind.FETCH_V2 : RequestKind.FETCH_V1,
+      () => `FETCH from ${topic}-${partition} at ${offset}`,
+      FETCH_RESPONSE_HEAD_BYTES - LENGTH_BYTES + maxBytes,
+      timeoutMs ?? this.requestTimeoutMs,
+      (correlationId) => writeFetch(this.channel.outbox, correlationId, request, waits),
+      waits ? this.waitMs(maxWaitMs) : 0,
+      signal,
+    );
+  }
+
+  protected async carryFetchMany(request: CheckedFetchMany): Promise<MultiFetchAnswer[]> {
+    const bad = this.badVersion(ApiKey.FETCH, 3, "FETCH of several partitions");
+    if (bad !== undefined) throw bad;
+    const { partitions, maxWaitMs, timeoutMs, signal } = request;
+    const asked = { ...request, maxWaitMillis: maxWaitMs };
+    const answers = await this.channel.request(
+      RequestKind.FETCH_V3,
+      () => `FETCH from ${partitionsText(partitions)}`,
+      multiFetchAnswerBytesMax(asked),
+      timeoutMs ?? this.requestTimeoutMs,
+      (correlationId) => this.channel.outbox.push(encodeMultiFetchRequest(correlationId, asked)),
+      this.waitMs(maxWaitMs),
+      signal,
+    );
+    if (isAbout(answers, partitions)) return answers;
+    const text = `the answer to a FETCH from ${partitionsText(partitions)} is about other partitions`;
+    throw this.channel.distrust(new MillraceError("BAD_RESPONSE", text));
+  }
+
+  protected async carryListOffsets(
+    topic: string,
+    partition: number,
+    at: number | ListedPlace,
+    timeoutMs: number | undefined,
+  ): Promise<ListOffsetsResult> {
+    if (typeof at !== "number" && !this.supports(ApiKey.LIST_OFFSETS, 1)) {
+      const [metadata] = await this.carryMetadata([topic], timeoutMs);
+      const found = metadata?.partitions.find((each) => each.partition === partition);
+      if (found === undefined) throw unknownPartition(topic, partition);
+      return { offset: at === "earliest" ? found.logStartOffset : found.highWatermark, timestampMs: -1 };
+    }
+    const bad = this.badVersion(ApiKey.LIST_OFFSETS, 1, "LIST_OFFSETS");
+    if (bad !== undefined) throw bad;
+    const timestampMs = typeof at === "number" ? at : PLACES[at];
+    return this.channel.request(
+      RequestKind.LIST_OFFSETS_V1,
+      () => `LIST_OFFSETS of ${topic}-${partition}`,
+      LIST_OFFSETS_RESPONSE_BYTES - LENGTH_BYTES,
+      timeoutMs ?? this.requestTimeoutMs,
+      (id) => this.channel.outbox.push(encodeListOffsetsRequest(id, topic, partition, timestampMs)),
+    );
+  }
+
+  protected carryMetadata(topics: readonly string[], timeoutMs: number | undefined): Promise<TopicMetadata[]> {
+    const version = this.supports(ApiKey.METADATA, 2) ? 2 : 1;
+    return this.channel.request(
+      version === 2 ? RequestKind.METADATA_V2 : RequestKind.METADATA_V1,
+      () => `METADATA of ${topics.length === 0 ? "all topics" : topics.join(", ")}`,
+      CLIENT_ANSWER_BYTES_MAX,
+      timeoutMs ?? this.requestTimeoutMs,
+      (correlationId) => this.channel.outbox.push(encodeMetadataRequest(version, correlationId, topics)),
+    );
   }
 
   private async greet(timeoutMs: number): Promise<void> {
@@ -339,25 +251,13 @@ export class Connection implements Link {
     return new MillraceError("UNSUPPORTED_VERSION", text);
   }
 
-  private badExpected(expectedOffset: number | undefined): MillraceError | undefined {
-    if (expectedOffset === undefined) return undefined;
-    // Sent without it, the batch would be written wherever the log ends.
-    return (
-      outOfRange("expectedOffset", expectedOffset, 0, OFFSET_MAX) ??
-      this.badVersion(ApiKey.PRODUCE, 2, "PRODUCE with an expected offset")
-    );
-  }
-
-  private badProduce(
+  private badFrame(
     topic: string,
-    partition: number,
-    region: RecordRegion,
-    expectedOffset?: number,
+    { bytes }: RecordRegion,
+    expectedOffset: number | undefined,
   ): MillraceError | undefined {
-    const bad = badPartition(topic, partition) ?? badRegion(region);
-    if (bad !== undefined) return bad;
     const bytesOf = expectedOffset === undefined ? produceRequestBytes : produceV2RequestBytes;
-    const frameBytes = bytesOf(topic, region.bytes.length) - LENGTH_BYTES;
+    const frameBytes = bytesOf(topic, bytes.length) - LENGTH_BYTES;
     if (frameBytes <= this.maxFrameBytes) return undefined;
     const text = `a batch of ${frameBytes} bytes does not fit the ${this.maxFrameBytes} bytes of a request to ${this.address}`;
     return new MillraceError("BAD_ARGUMENT", text);
@@ -371,11 +271,4 @@ export class Connection implements Link {
       return Promise.reject(error);
     }
   }
-}
-
-/** For messages: not a thousand of them. */
-function partitionsText(partitions: readonly FetchPosition[]): string {
-  const names = partitions.slice(0, 3).map(({ topic, partition }) => `${topic}-${partition}`);
-  const more = partitions.length - names.length;
-  return names.join(", ") + (more > 0 ? ` and ${more} more` : "");
 }

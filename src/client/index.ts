@@ -35,15 +35,7 @@ export { type BrokerAddress, DEFAULT_BROKER, parseBrokerAddress } from "./addres
 export { fileCheckpoints } from "./checkpoint/file.js";
 export { memoryCheckpoints } from "./checkpoint/memory.js";
 export type { CheckpointPosition, CheckpointStore } from "./checkpoint/store.js";
-export {
-  type AskOptions,
-  brokerBackend,
-  Client,
-  type ClientOptions,
-  type ConnectOptions,
-  connect,
-  type PartitionOffset,
-} from "./client.js";
+export { type AskOptions, Client, type ClientOptions, type PartitionOffset } from "./client.js";
 export type { Codec, ValueOf } from "./codec/codec.js";
 export {
   type Envelope,
@@ -56,6 +48,7 @@ export {
 } from "./codec/envelope.js";
 export { PayloadError } from "./codec/payload-error.js";
 export { bytes, json, text } from "./codec/plain-codecs.js";
+export { brokerBackend, type ConnectOptions, connect } from "./connect.js";
 export { Connection } from "./connection.js";
 export type {
   ConnectionOptions,

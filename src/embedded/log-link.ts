@@ -2,48 +2,28 @@
 // errors, without frames. Nothing can be lost on the way, so requests have no deadline: a log answers each of them.
 
 import { onAbort } from "../client/abort.js";
-import {
-  badFetch,
-  badFetchMany,
-  badPartition,
-  badPlace,
-  badRegion,
-  badRequest,
-  badTopics,
-  checkedAck,
-  outOfRange,
-} from "../client/checks.js";
-import type {
-  FetchManyOptions,
-  FetchPosition,
-  ListedPlace,
-  ProduceOptions,
-  RequestOptions,
-  UnacknowledgedOptions,
-  WaitOptions,
-} from "../client/connection-options.js";
+import { type CheckedFetch, type CheckedFetchMany, CheckedLink, type CheckedProduce } from "../client/checked-link.js";
+import type { ListedPlace } from "../client/connection-options.js";
 import { brokerError } from "../client/errors.js";
-import type { Link } from "../client/link.js";
+import { partitionsText } from "../client/fetch-request.js";
 import type { RecordRegion } from "../client/record-region.js";
 import type { FetchAnswer, MultiFetchAnswer } from "../client/request-queue.js";
-import { type Isolation, isolationOf } from "../log/waiting/isolation.js";
 import { AckPolicy } from "../model/ack-policy.js";
 import { ErrorCodes } from "../model/error-codes.js";
 import { MillraceError } from "../model/errors.js";
-import { offset as offsetOf, partitionId } from "../model/ids.js";
-import { EMBEDDED_BATCH_BYTES_MAX, OFFSET_MAX } from "../model/limits.js";
+import { EMBEDDED_BATCH_BYTES_MAX } from "../model/limits.js";
 import { type ApiKey, hasVersion, SUPPORTED_VERSIONS } from "../protocol/api-keys.js";
 import { CONSUMER, UNKNOWN } from "../protocol/fetch-multi.js";
 import type { ListOffsetsResult } from "../protocol/list-offsets.js";
 import type { TopicMetadata } from "../protocol/metadata.js";
 import type { ProduceResult } from "../protocol/produce.js";
+import { readLogs } from "./log-fetch.js";
 import type { LogTopics } from "./log-topics.js";
-import { refusal, refusalCode, unknownPlace } from "./refusal.js";
+import { refusal, unknownPlace } from "./refusal.js";
 
-const NOTHING: Uint8Array = new Uint8Array(0);
 const NO_TIME = -1;
 
-export class LogLink implements Link {
+export class LogLink extends CheckedLink {
   readonly maxFrameBytes = EMBEDDED_BATCH_BYTES_MAX;
   readonly queuedBytes = 0;
   readonly closed: Promise<MillraceError | undefined>;
@@ -57,6 +37,7 @@ export class LogLink implements Link {
     readonly address: string,
     private readonly topics: LogTopics,
   ) {
+    super();
     this.closed = new Promise((resolve) => {
       this.gone = resolve;
     });
@@ -68,100 +49,6 @@ export class LogLink implements Link {
 
   supports(apiKey: ApiKey, version: number): boolean {
     return hasVersion(SUPPORTED_VERSIONS, apiKey, version);
-  }
-
-  produce(topic: string, partition: number, region: RecordRegion, options?: ProduceOptions): Promise<ProduceResult>;
-  produce(topic: string, partition: number, region: RecordRegion, options: UnacknowledgedOptions): Promise<undefined>;
-  produce(
-    topic: string,
-    partition: number,
-    region: RecordRegion,
-    options: ProduceOptions | UnacknowledgedOptions = {},
-  ): Promise<ProduceResult | undefined> {
-    const badOptions = badRequest("produce", options);
-    if (badOptions !== undefined) return Promise.reject(badOptions);
-    const { ack: asked = AckPolicy.FORCED, expectedOffset } = options;
-    const ack = checkedAck(asked);
-    const bad = badPartition(topic, partition) ?? badRegion(region) ?? badSize(region) ?? badExpected(expectedOffset);
-    if (typeof ack !== "number" || bad !== undefined) return Promise.reject(bad ?? ack);
-    const what = `PRODUCE to ${topic}-${partition}`;
-    const append = this.carry(what, () => {
-      const place = this.placeOf(topic, partition, what);
-      // Copied, as a connection does: the caller may change it as soon as this returns. Not slice(), which is a view in a Buffer.
-      const bytes = new Uint8Array(region.bytes);
-      const policy = ack === AckPolicy.NONE ? AckPolicy.WRITTEN : ack;
-      return this.topics.group
-        .append(place, bytes, region.records, policy, expectedOffset ?? -1)
-        .then((baseOffset) => ({ baseOffset, logEndOffset: this.topics.group.state(place).logEndOffset }));
-    });
-    if (ack !== AckPolicy.NONE) return append;
-    // As over a connection: nobody says whether it was written.
-    append.catch(() => undefined);
-    return this.closing ? append.then(() => undefined) : Promise.resolve(undefined);
-  }
-
-  async fetch(
-    topic: string,
-    partition: number,
-    offset: number,
-    maxBytes: number,
-    options: WaitOptions = {},
-  ): Promise<FetchAnswer> {
-    const bad = badFetch(topic, partition, offset, maxBytes, options);
-    if (bad !== undefined) throw bad;
-    const { maxWaitMs = 0, minBytes = 1, signal } = options;
-    const what = `FETCH from ${topic}-${partition} at ${offset}`;
-    const position = { topic, partition, epoch: UNKNOWN, fetchOffset: offset, maxBytes };
-    const [answer] = await this.read([position], maxBytes, { maxWaitMs, minBytes, signal }, what);
-    if (answer.error !== ErrorCodes.NONE) throw brokerError(answer.error, what);
-    return { highWatermark: answer.highWatermark, payload: answer.payload };
-  }
-
-  async fetchMany(
-    partitions: readonly FetchPosition[],
-    maxBytes: number,
-    options: FetchManyOptions = {},
-  ): Promise<MultiFetchAnswer[]> {
-    const bad = badFetchMany(partitions, maxBytes, options);
-    if (bad !== undefined) throw bad;
-    return this.read(partitions, maxBytes, options, "FETCH of several partitions");
-  }
-
-  metadata(topics: readonly string[] = [], options: RequestOptions = {}): Promise<TopicMetadata[]> {
-    const bad = badTopics(topics) ?? badRequest("request", options);
-    if (bad !== undefined) return Promise.reject(bad);
-    const what = `METADATA of ${topics.length === 0 ? "all topics" : topics.join(", ")}`;
-    return this.carry(what, async () => {
-      this.topics.throwIfClosed(topics);
-      const described = this.topics.describe(topics);
-      if (described === undefined) throw unknownPlace(what);
-      return described;
-    });
-  }
-
-  async listOffsets(
-    topic: string,
-    partition: number,
-    at: number | ListedPlace,
-    options: RequestOptions = {},
-  ): Promise<ListOffsetsResult> {
-    const bad =
-      badPartition(topic, partition) ??
-      badPlace(at) ??
-      badRequest("request", options) ??
-      (typeof at === "number" ? outOfRange("time", at, 0, OFFSET_MAX) : undefined);
-    if (bad !== undefined) throw bad;
-    const what = `LIST_OFFSETS of ${topic}-${partition}`;
-    return this.carry(what, async () => {
-      const { group } = this.topics;
-      const place = this.placeOf(topic, partition, what);
-      if (at === "earliest") return { offset: group.state(place).logStartOffset, timestampMs: NO_TIME };
-      const found = at === "latest" ? undefined : await group.offsetAtTime(place, at);
-      const { highWatermark } = group.state(place);
-      // What may not be read yet is not there yet: then all that is there is older.
-      if (found === undefined || found.offset >= highWatermark) return { offset: highWatermark, timestampMs: NO_TIME };
-      return found;
-    });
   }
 
   /** Nothing is ever on its way. */
@@ -181,74 +68,68 @@ export class LogLink implements Link {
     this.gone(undefined);
   }
 
-  /** Waits, and reads what there is then. The options are sound. */
-  private read(
-    positions: readonly FetchPosition[],
-    maxBytes: number,
-    options: FetchManyOptions,
-    what: string,
-  ): Promise<MultiFetchAnswer[]> {
-    const { maxWaitMs = 0, minBytes = 1, minRecords = 1, replicaId = CONSUMER, signal } = options;
-    if (signal?.aborted) return Promise.reject(signal.reason);
-    return this.carry(
-      what,
-      async (ended) => {
-        if (new Set(positions.map(({ topic, partition }) => `${topic}-${partition}`)).size < positions.length) {
-          throw brokerError(ErrorCodes.CORRUPT_REQUEST, what);
-        }
-        const isolation = isolationOf(replicaId);
-        const places = positions.map(({ topic, partition }) => this.topics.place(topic, partition));
-        const from = positions.map(({ epoch, fetchOffset, maxBytes: bytes }, i) => {
-          return { place: places[i] ?? -1, offset: fetchOffset, maxBytes: bytes, epoch, isolation };
-        });
-        for (const { place } of from) if (place >= 0) this.topics.group.throwIfClosed(place);
-        // One that is not there is answered at once, and with it all.
-        if (maxWaitMs > 0 && !places.includes(undefined)) {
-          await this.topics.group.wait(from, { maxBytes, maxWaitMs, minBytes, minRecords, signal: ended });
-        }
-        const answers = await this.answers(positions, places, maxBytes, isolation);
-        // Whoever asks again and again at the end must not keep appends from being written, which come with the event loop.
-        if (answers.every(({ payload }) => payload.length === 0)) await new Promise((resolve) => setImmediate(resolve));
-        return answers;
-      },
-      signal,
-    );
+  protected carryProduce(request: CheckedProduce): Promise<ProduceResult | undefined> {
+    const { topic, partition, region, ack, expectedOffset } = request;
+    const bad = badSize(region);
+    if (bad !== undefined) return Promise.reject(bad);
+    const what = `PRODUCE to ${topic}-${partition}`;
+    const append = this.carry(what, () => {
+      const place = this.placeOf(topic, partition, what);
+      // Copied, as a connection does: the caller may change it as soon as this returns. Not slice(), which is a view in a Buffer.
+      const bytes = new Uint8Array(region.bytes);
+      const policy = ack === AckPolicy.NONE ? AckPolicy.WRITTEN : ack;
+      return this.topics.group
+        .append(place, bytes, region.records, policy, expectedOffset ?? -1)
+        .then((baseOffset) => ({ baseOffset, logEndOffset: this.topics.group.state(place).logEndOffset }));
+    });
+    if (ack !== AckPolicy.NONE) return append;
+    // As over a connection: nobody says whether it was written.
+    append.catch(() => undefined);
+    return this.closing ? append.then(() => undefined) : Promise.resolve(undefined);
   }
 
-  private answers(
-    positions: readonly FetchPosition[],
-    places: readonly (number | undefined)[],
-    maxBytes: number,
-    isolation: Isolation,
-  ): Promise<MultiFetchAnswer[]> {
-    let taken = 0;
-    // Cut only to what its partition may have: one that does not fit the rest comes back empty, unless it is the first.
-    const takes = (bytes: number): boolean => {
-      const fits = taken === 0 || bytes <= maxBytes - taken;
-      if (fits) taken += bytes;
-      return fits;
-    };
-    const { group } = this.topics;
-    return Promise.all(
-      positions.map(async (position, i): Promise<MultiFetchAnswer> => {
-        const { topic, partition, epoch, fetchOffset, maxBytes: bytes } = position;
-        const named = { topic, partition: partitionId(partition) };
-        const place = places[i];
-        if (place === undefined) return { ...named, ...NOT_THERE, error: ErrorCodes.UNKNOWN_TOPIC_OR_PARTITION };
-        group.throwIfClosed(place);
-        const cutAt = group.truncatedAt(place, epoch, fetchOffset);
-        let error: number = cutAt === undefined ? ErrorCodes.NONE : ErrorCodes.LOG_TRUNCATED;
-        let payload: Uint8Array = NOTHING;
-        try {
-          if (cutAt === undefined) payload = await group.read(place, fetchOffset, bytes, isolation, takes);
-        } catch (cause) {
-          group.throwIfClosed(place);
-          error = refusalCode(cause);
-        }
-        const { durableOffset: _, ...state } = group.state(place);
-        return { ...named, ...state, epochStart: cutAt ?? state.epochStart, error, payload };
-      }),
-    );
+  protected async carryFetch(request: CheckedFetch): Promise<FetchAnswer> {
+    const { topic, partition, offset, maxBytes } = request;
+    const what = `FETCH from ${topic}-${partition} at ${offset}`;
+    const position = { topic, partition, epoch: UNKNOWN, fetchOffset: offset, maxBytes };
+    const alone = { ...request, partitions: [position], minRecords: 1, replicaId: CONSUMER };
+    const [answer] = await this.read(alone, what);
+    if (answer.error !== ErrorCodes.NONE) throw brokerError(answer.error, what);
+    return { highWatermark: answer.highWatermark, payload: answer.payload };
+  }
+
+  protected carryFetchMany(request: CheckedFetchMany): Promise<MultiFetchAnswer[]> {
+    return this.read(request, `FETCH from ${partitionsText(request.partitions)}`);
+  }
+
+  protected carryMetadata(topics: readonly string[]): Promise<TopicMetadata[]> {
+    const what = `METADATA of ${topics.length === 0 ? "all topics" : topics.join(", ")}`;
+    return this.carry(what, async () => {
+      this.topics.throwIfClosed(topics);
+      const described = this.topics.describe(topics);
+      if (described === undefined) throw unknownPlace(what);
+      return described;
+    });
+  }
+
+  protected carryListOffsets(topic: string, partition: number, at: number | ListedPlace): Promise<ListOffsetsResult> {
+    const what = `LIST_OFFSETS of ${topic}-${partition}`;
+    return this.carry(what, async () => {
+      const { group } = this.topics;
+      const place = this.placeOf(topic, partition, what);
+      if (at === "earliest") return { offset: group.state(place).logStartOffset, timestampMs: NO_TIME };
+      const found = at === "latest" ? undefined : await group.offsetAtTime(place, at);
+      const { highWatermark } = group.state(place);
+      // What may not be read yet is not there yet: then all that is there is older.
+      if (found === undefined || found.offset >= highWatermark) return { offset: highWatermark, timestampMs: NO_TIME };
+      return found;
+    });
+  }
+
+  private read(request: CheckedFetchMany, what: string): Promise<MultiFetchAnswer[]> {
+    const { signal } = request;
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    return this.carry(what, (ended) => readLogs(this.topics, request, what, ended), signal);
   }
 
   /** Throws CLOSED, and UNKNOWN_TOPIC_OR_PARTITION. */
@@ -299,19 +180,6 @@ export class LogLink implements Link {
   private closedError(): MillraceError {
     return new MillraceError("CLOSED", `the link to ${this.address} was closed by this program`);
   }
-}
-
-const NOT_THERE = {
-  epoch: UNKNOWN,
-  epochStart: offsetOf(UNKNOWN),
-  logStartOffset: offsetOf(UNKNOWN),
-  highWatermark: offsetOf(UNKNOWN),
-  logEndOffset: offsetOf(UNKNOWN),
-  payload: NOTHING,
-} as const;
-
-function badExpected(expectedOffset: number | undefined): MillraceError | undefined {
-  return expectedOffset === undefined ? undefined : outOfRange("expectedOffset", expectedOffset, 0, OFFSET_MAX);
 }
 
 function badSize({ bytes }: RecordRegion): MillraceError | undefined {

@@ -2,7 +2,8 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { brokerBackend, Client, connect } from "../../src/client/client.js";
+import { Client } from "../../src/client/client.js";
+import { brokerBackend, connect } from "../../src/client/connect.js";
 import type { Backend } from "../../src/client/link.js";
 import { offset } from "../../src/model/ids.js";
 import { RequestKind } from "../../src/protocol/api-keys.js";

@@ -31,16 +31,13 @@ const FOUND = `
 
 /** What each prints, in the order of the files; of `orders` with "first" and "second" in it, and a third that comes later. */
 const EXPECTED: Readonly<Record<string, readonly unknown[][]>> = {
-  "client.ts": [
+  "connect.ts": [
     [
       ["clicks", 1],
       ["orders", 1],
     ],
-    [["third"]],
-    [[11]],
-    [[1, 1, 0]],
-    [[0, 0]],
   ],
+  "client.ts": [[["third"]], [[11]], [[1, 1, 0]], [[0, 0]]],
   "checkpoint/file.ts": [[["first"], ["second"]]],
   "checkpoint/memory.ts": [[[1]]],
   "producer/producer.ts": [[[0, 2], [2]], [[2]], [[2]], [[3], ["OFFSET_MISMATCH", 3]], []],

@@ -2,7 +2,8 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { brokerBackend, Client } from "../../../src/client/client.js";
+import { Client } from "../../../src/client/client.js";
+import { brokerBackend } from "../../../src/client/connect.js";
 import type { FollowOptions } from "../../../src/client/subscription/options.js";
 import { ascii } from "../../support/bytes.js";
 import { FakeBroker, fetchAnswerTo } from "../../support/fake-broker.js";

@@ -1,7 +1,8 @@
 // What tests of subscriptions have in common: a client of a played broker, and what was read as text.
 
 import { onTestFinished } from "vitest";
-import { brokerBackend, Client, type ClientOptions } from "../../../src/client/client.js";
+import { Client, type ClientOptions } from "../../../src/client/client.js";
+import { brokerBackend } from "../../../src/client/connect.js";
 import type { RecordBatch } from "../../../src/client/record-batch.js";
 import { ascii } from "../../support/bytes.js";
 import { FakeBroker, type FakeOptions } from "../../support/fake-broker.js";
