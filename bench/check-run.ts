@@ -3,7 +3,7 @@
 
 import { readFile } from "node:fs/promises";
 import { compareCase, type Finding, findingText, type RecordedRatios, recordedSides, recordOf } from "./lib/check.js";
-import { type Case, measureCase } from "./lib/figures.js";
+import { type Case, caseName, measureCase } from "./lib/figures.js";
 import type { Question } from "./lib/question.js";
 import type { SectionResult } from "./lib/report.js";
 import { replace } from "./lib/results.js";
@@ -38,7 +38,7 @@ export async function checkQuestions(
   let compared = 0;
   const check = async (name: string, one: Case): Promise<void> => {
     if (performance.now() > until) throw new TimeIsUp();
-    if (recorded[name]?.[one.label] === undefined) return;
+    if (recorded[name]?.[caseName(one)] === undefined) return;
     const progress = (text: string): void => say(`  ${text}`);
     const first = compareCase(name, await measureCase(one, stand.rounds, progress), recorded);
     const bad = first.findings.length === 0 ? [] : await again(name, one, first.findings);

@@ -2,7 +2,7 @@
 // recorded one before it fails, since CI's machines are shared and noisy; what it catches is a mistake that costs a factor, not a
 // percent. Absolute figures are never compared: they say as much about the machine.
 
-import { type CaseResult, costs } from "./figures.js";
+import { type CaseResult, caseName, costs } from "./figures.js";
 import type { SectionResult } from "./report.js";
 
 /** By question, case and side: the ratio to the last side of the case. */
@@ -24,7 +24,7 @@ export function recordOf(sections: readonly SectionResult[]): RecordedRatios {
     sections.map(({ name, cases }) => [
       name,
       Object.fromEntries(
-        cases.map((one) => [one.label, ratiosOf(one)]).filter(([, ratios]) => Object.keys(ratios).length > 0),
+        cases.map((one) => [caseName(one), ratiosOf(one)]).filter(([, ratios]) => Object.keys(ratios).length > 0),
       ),
     ]),
   );
@@ -48,7 +48,7 @@ export function compareCase(
   one: CaseResult,
   recorded: RecordedRatios,
 ): { compared: number; findings: Finding[] } {
-  const known = recorded[question]?.[one.label] ?? {};
+  const known = recorded[question]?.[caseName(one)] ?? {};
   const findings: Finding[] = [];
   let compared = 0;
   for (const { name: side, ratio } of one.sides) {
@@ -56,7 +56,7 @@ export function compareCase(
     if (was === undefined || ratio === undefined) continue;
     compared++;
     if (collapsed(one, was, ratio.median)) {
-      findings.push({ question, label: one.label, side, recorded: was, ratio: ratio.median });
+      findings.push({ question, label: caseName(one), side, recorded: was, ratio: ratio.median });
     }
   }
   return { compared, findings };

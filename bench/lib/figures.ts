@@ -48,7 +48,13 @@ export interface Case {
   readonly sample: string;
   /** The last one is what the others are compared with. */
   readonly sides: readonly Side[];
+  /** For samples that take minutes: no more rounds than this. */
+  readonly roundsMax?: number;
 }
+
+/** What tells a case from the others of its question. */
+export const caseName = ({ label, flush }: Pick<Case, "label" | "flush">): string =>
+  flush === "none" ? label : `${label}, ${flush}`;
 
 export interface SideResult {
   readonly name: string;
@@ -80,7 +86,7 @@ export async function measureCase(
 ): Promise<CaseResult> {
   const samples = await inTurn(
     one.sides.map(({ measure }) => measure),
-    rounds,
+    Math.min(rounds, one.roundsMax ?? rounds),
     (side, round, sample) =>
       progress(
         `${one.label}: ${one.sides[side].name} ${round + 1}/${rounds}: ${shortNumber(sample.value)} ${one.unit}`,

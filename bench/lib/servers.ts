@@ -58,10 +58,18 @@ export async function startBroker(
   return ServerProcess.start(process.execPath, [join(stand.root, "dist", "broker.js"), ...argumentsOf(flags)]);
 }
 
-export async function startFloor(stand: Stand, directory: string, setup: ServerSetup): Promise<ServerProcess> {
+export async function startFloor(
+  stand: Stand,
+  directory: string,
+  setup: ServerSetup,
+  more: Flags = {},
+): Promise<ServerProcess> {
   const dir = join(directory, "floor");
   await mkdir(dir, { recursive: true });
-  return ServerProcess.start(stand.tools.paths.floor, ["serve", ...argumentsOf({ dir, ...floorFlags(setup) })]);
+  return ServerProcess.start(stand.tools.paths.floor, [
+    "serve",
+    ...argumentsOf({ dir, ...floorFlags(setup), ...more }),
+  ]);
 }
 
 export interface ServerKind {

@@ -59,8 +59,11 @@ export interface ServerLoad {
   readonly stolenCores: number;
 }
 
+/** As much of a server as a load needs. */
+export type Loadable = Pick<ServerProcess, "port" | "cpuSeconds">;
+
 /** Puts a load on a server and accounts for all processor time of the machine meanwhile. */
-export async function loadServer(stand: Stand, server: ServerProcess, flags: Flags): Promise<ServerLoad> {
+export async function loadServer(stand: Stand, server: Loadable, flags: Flags): Promise<ServerLoad> {
   const began = performance.now();
   const [machineBefore, cpuBefore] = await Promise.all([machineCpu(), server.cpuSeconds()]);
   const load = await stand.tools.load({ port: server.port, congestion: LOOPBACK_CONGESTION, ...flags });

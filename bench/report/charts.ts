@@ -1,7 +1,7 @@
 // What there is to draw of a section, before anybody draws it: bars of each case, percentiles, and the course of time. Pure; it knows
 // neither pixels nor colours, so that the page and the pictures of the Markdown cannot say different things.
 
-import { type CaseResult, costs, type SideResult } from "../lib/figures.js";
+import { type CaseResult, caseName, costs, type SideResult } from "../lib/figures.js";
 import type { SectionResult } from "../lib/report.js";
 import { type TimelineFigures, timelineFigures } from "../lib/timeline.js";
 import type { Latency } from "../lib/tools.js";
@@ -102,7 +102,7 @@ function percentilesOf(one: CaseResult): PercentileChart[] {
   const curves = curvesOf(one, ({ latency }) =>
     latency === undefined ? undefined : PERCENTILES.map(([, key]) => latency[key]),
   );
-  return curves.length === 0 ? [] : [{ label: one.label, curves }];
+  return curves.length === 0 ? [] : [{ label: caseName(one), curves }];
 }
 
 function timesOf(one: CaseResult): TimeChart[] {
@@ -110,5 +110,5 @@ function timesOf(one: CaseResult): TimeChart[] {
   const curves = curvesOf(one, ({ timeline }) =>
     timeline === undefined || timeline.rates.length < INTERVALS_MIN ? undefined : timeline.rates,
   ).map((curve) => ({ ...curve, figures: timelineFigures({ intervalMs, rates: curve.values }) }));
-  return curves.length === 0 ? [] : [{ label: one.label, unit: one.unit, intervalMs, curves }];
+  return curves.length === 0 ? [] : [{ label: caseName(one), unit: one.unit, intervalMs, curves }];
 }

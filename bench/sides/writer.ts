@@ -4,7 +4,7 @@
 import type { AppendListener } from "../../src/log/append-listener.js";
 import { PartitionWriter } from "../../src/log/partition-writer.js";
 import { Scheduler } from "../../src/log/scheduler.js";
-import { AckPolicy } from "../../src/model/ack-policy.js";
+import { AckPolicy, ackPolicyOf } from "../../src/model/ack-policy.js";
 import { systemClock, systemTimers } from "../../src/model/clock.js";
 import { type ErrorCode, ErrorCodes } from "../../src/model/error-codes.js";
 import { APPEND_TURN_BYTES, APPEND_TURN_ROWS } from "../../src/model/limits.js";
@@ -20,7 +20,8 @@ import { makeRegion, printResult, SLICE_BYTES, sideFlags, storedBytesOf } from "
 
 const MiB = 1 << 20;
 
-const flags = sideFlags("dir", "mode", "format", "records", "size", "bytes", "batches");
+const flags = sideFlags("dir", "mode", "format", "records", "size", "bytes", "batches", "ack");
+const ack = ackPolicyOf(flags.ack) ?? AckPolicy.WRITTEN;
 const [records, size, bytes, batches] = [flags.records, flags.size, flags.bytes, flags.batches].map(Number);
 
 const scheduler = new Scheduler(
@@ -78,7 +79,7 @@ async function fill(total: number): Promise<{ done: number; turns: number; worst
   while (done + stored <= total) {
     answers.open = batches;
     for (let batch = 0; batch < batches; batch++) {
-      writer.offer(arena, batch * region.length, region.length, records, AckPolicy.WRITTEN, -1, answers, batch);
+      writer.offer(arena, batch * region.length, region.length, records, ack, -1, answers, batch);
     }
     scheduler.run();
     if (answers.open > 0) await answers.all();
@@ -95,7 +96,7 @@ async function fill(total: number): Promise<{ done: number; turns: number; worst
   return { done, turns, worst };
 }
 
-await fill(32 * MiB);
+await fill(Math.min(32 * MiB, bytes / 4));
 const end = writer.logEndOffset as number;
 const began = performance.now();
 const { done, turns, worst } = await fill(bytes);

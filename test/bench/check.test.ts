@@ -50,7 +50,7 @@ describe("recorded ratios", () => {
       { name: "floor", values: [100, 100, 100] },
     ]);
     const ratios = recordOf([{ name: "q", title: "", about: "", cases: [one] }]);
-    expect(ratios).toEqual({ q: { work: { millrace: 0.312 } } });
+    expect(ratios).toEqual({ q: { "work, WRITTEN": { millrace: 0.312 } } });
     expect(recordedSides(ratios)).toBe(1);
   });
 
@@ -64,7 +64,10 @@ describe("recorded ratios", () => {
     ];
     await record(path, [{ name: "x", title: "", about: "", cases }]);
     await record(path, [{ name: "y", title: "", about: "", cases }]);
-    expect(await readRecorded(path)).toEqual({ x: { work: { a: 1.5 } }, y: { work: { a: 1.5 } } });
+    expect(await readRecorded(path)).toEqual({
+      x: { "work, WRITTEN": { a: 1.5 } },
+      y: { "work, WRITTEN": { a: 1.5 } },
+    });
   });
 });
 

@@ -106,6 +106,17 @@ describe.skipIf(process.platform !== "linux")("the floor server", () => {
     expect(records).toBe(50 * batches);
   });
 
+  it("keeps partitions apart, and forces those of a group together", async () => {
+    const flags = ["--partitions", "4", "--segment", "1MiB", "--forcers", "2", "--force-full"];
+    const { port, stop } = await serve(...flags);
+    const base = { port, topic: "t", size: RECORD_BYTES, ack: "forced", partitions: 4 };
+    const load = await tools.load({ ...base, connections: 8, requests: 400 });
+    // Each partition counts its own offsets: a hundred of four hundred records, about.
+    expect(load.logEndMax).toBeLessThan(250);
+    expect(load.logEndMax).toBeGreaterThanOrEqual(100);
+    expect((await stop()).records).toBe(400);
+  });
+
   it("forces in groups: many waiting producers, fewer barriers", async () => {
     const { port, stop } = await serve();
     const load = await tools.load({

@@ -106,7 +106,7 @@ describe("the page", () => {
     const json = /<script type="application\/json" id="charts">(.*?)<\/script>/s.exec(page)?.[1] ?? "";
     expect(json).not.toContain("<");
     const { sections } = JSON.parse(json) as { sections: Record<string, { times: { label: string }[] }> };
-    expect(sections.forced?.times[0]?.label).toBe("64 producers <b>");
+    expect(sections.forced?.times[0]?.label).toBe("64 producers <b>, WRITTEN");
   });
 
   it("needs no network: with its real script and style nothing in it is an address to load", async () => {

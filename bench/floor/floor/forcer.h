@@ -1,5 +1,5 @@
-// One barrier at a time on a thread of its own; whoever comes meanwhile waits for the next. An eventfd says
-// that it is done.
+// One round of barriers at a time, on threads of its own: the files of a round are forced beside each other.
+// Whoever comes meanwhile waits for the next round. An eventfd says that it is done.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -16,16 +16,16 @@ namespace bench {
 
 class Forcer {
  public:
-  Forcer() : event_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-    thread_ = std::thread([this] { Run(); });
+  explicit Forcer(uint32_t threads) : event_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    for (uint32_t i = 0; i < threads; i++) threads_.emplace_back([this] { Run(); });
   }
   ~Forcer() {
     {
       std::lock_guard<std::mutex> lock(mutex_);
       stop_ = true;
     }
-    wake_.notify_one();
-    thread_.join();
+    wake_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
     close(event_);
   }
   Forcer(const Forcer&) = delete;
@@ -33,15 +33,16 @@ class Forcer {
 
   int event() const { return event_; }
   bool busy() const { return busy_; }
-  /** Forces these files in order. Not while busy(). */
+  /** Forces these files, of which there is one at least. Not while busy(). */
   void Start(std::vector<int> descriptors) {
     busy_ = true;
+    const bool several = descriptors.size() > 1;
     {
       std::lock_guard<std::mutex> lock(mutex_);
       work_ = std::move(descriptors);
-      has_work_ = true;
+      left_ = work_.size();
     }
-    wake_.notify_one();
+    several ? wake_.notify_all() : wake_.notify_one();
   }
   /** The event was seen. */
   void Finish() {
@@ -53,17 +54,16 @@ class Forcer {
   void Run() {
     std::unique_lock<std::mutex> lock(mutex_);
     for (;;) {
-      wake_.wait(lock, [this] { return has_work_ || stop_; });
+      wake_.wait(lock, [this] { return !work_.empty() || stop_; });
       if (stop_) return;
-      has_work_ = false;
-      const std::vector<int> work = std::move(work_);
+      const int fd = work_.back();
+      work_.pop_back();
       lock.unlock();
-      for (const int fd : work) {
-        if (fdatasync(fd) != 0) Die("fdatasync failed");
-      }
+      if (fdatasync(fd) != 0) Die("fdatasync failed");
+      lock.lock();
+      if (--left_ > 0) continue;
       const uint64_t one = 1;
       if (write(event_, &one, sizeof one) != sizeof one) Die("eventfd");
-      lock.lock();
     }
   }
 
@@ -72,9 +72,9 @@ class Forcer {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<int> work_;
-  bool has_work_ = false;
+  size_t left_ = 0;  // of the round: not forced yet
   bool stop_ = false;
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace bench

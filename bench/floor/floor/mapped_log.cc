@@ -117,6 +117,7 @@ void MappedLog::Help() {
       FloorSegment* full = full_.back();
       full_.pop_back();
       lock.unlock();
+      if (options_.force_full && fdatasync(full->fd) != 0) Die("fdatasync failed");
       full->Unmap();
       lock.lock();
       continue;

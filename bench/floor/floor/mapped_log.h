@@ -46,7 +46,8 @@ struct LogOptions {
   uint64_t segment_bytes = 0;
   bool prepared = true;  // the pages of a segment are there before its first byte is written
   bool mapped = true;
-  uint64_t keep = 0;  // full segments that stay; older ones are removed (0: all stay)
+  uint64_t keep = 0;        // full segments that stay; older ones are removed (0: all stay)
+  bool force_full = false;  // a full segment is forced by the helper, as a broker seals it
 };
 
 class MappedLog {

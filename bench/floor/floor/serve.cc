@@ -1,6 +1,8 @@
 // floor serve: starts the server, says where it listens in one line like the broker's, and prints what it
 // counted when it is told to stop (SIGTERM).
 
+#include <sys/stat.h>
+
 #include <csignal>
 
 #include "common/clock.h"
@@ -27,6 +29,9 @@ int RunServe(Args& args) {
   const bool sums = args.Choice("--format", "crc32c", "crc32c plain") == "crc32c";
   log.segment_bytes = static_cast<uint64_t>(args.Number("--segment", 128 << 20, 1 << 20, int64_t{1} << 30));
   log.prepared = args.Choice("--pages", "prepared", "prepared fresh") == "prepared";
+  log.force_full = args.Has("--force-full");
+  const auto partitions = static_cast<uint32_t>(args.Number("--partitions", 1, 1, 4096));
+  options.forcers = static_cast<uint32_t>(args.Number("--forcers", 1, 1, 64));
   log.keep = static_cast<uint64_t>(args.Number("--keep", 0, 1, 1 << 20));
   args.Finish();
 
@@ -38,8 +43,14 @@ int RunServe(Args& args) {
   const SinkKind kind = sink_name == "mapped"   ? SinkKind::kMapped
                         : sink_name == "pwrite" ? SinkKind::kPwrite
                                                 : SinkKind::kNone;
-  Sink sink(kind, sums, std::move(log));
-  Server server(options, &sink);
+  Sinks sinks;
+  for (uint32_t i = 0; i < partitions; i++) {
+    LogOptions own = log;
+    if (partitions > 1) own.directory += "/" + std::to_string(i);
+    if (partitions > 1 && mkdir(own.directory.c_str(), 0700) != 0) Die("cannot create " + own.directory);
+    sinks.push_back(std::make_unique<Sink>(kind, sums, std::move(own)));
+  }
+  Server server(options, std::move(sinks));
   printf("floor ready host=%s port=%u pid=%d\n", options.host.c_str(), server.port(), getpid());
   fflush(stdout);
   const ServerCounts counts = server.Run(&stop_asked);

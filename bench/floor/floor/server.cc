@@ -4,6 +4,8 @@
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 
+#include <algorithm>
+
 namespace bench {
 namespace {
 
@@ -14,7 +16,8 @@ constexpr int kStopCheckMs = 200;
 
 }  // namespace
 
-Server::Server(const ServerOptions& options, Sink* sink) : options_(options), sink_(sink) {
+Server::Server(const ServerOptions& options, Sinks sinks)
+    : options_(options), sinks_(std::move(sinks)), forcer_(options.forcers) {
   arena_.resize(kMaxFrameBytes + 4 + options.receive_bytes);
   replies_.resize(1 << 20);
   listener_ = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -106,7 +109,7 @@ void Server::Receive(uint32_t id) {
   }
   const uint8_t* end = arena_.data() + carried + n;
   const uint8_t* rest = Cut(id, arena_.data(), end);
-  sink_->Commit();
+  Commit();
   if (c.socket >= 0 && reply_bytes_ > 0) Send(id, {});
   reply_bytes_ = 0;
   Wake();
@@ -116,6 +119,14 @@ void Server::Receive(uint32_t id) {
     return;
   }
   c.carry.assign(rest, end);
+}
+
+void Server::Commit() {
+  for (Sink* sink : touched_) {
+    sink->Commit();
+    sink->touched = false;
+  }
+  touched_.clear();
 }
 
 const uint8_t* Server::Cut(uint32_t id, const uint8_t* at, const uint8_t* end) {
@@ -150,18 +161,24 @@ bool Server::Produce(uint32_t id, const uint8_t* body, uint32_t bytes, uint32_t 
   const uint8_t ack = body[2 + topic + 4];
   const uint32_t records = Get32(body + 2 + topic + 5);
   if (records == 0 || ack > 2 || !RegionIsSound(body + head, bytes - head, records)) return false;
-  const uint64_t base = sink_->Append(body + head, bytes - head, records);
+  Sink& sink = *sinks_[Get32(body + 2 + topic) % sinks_.size()];
+  const uint64_t base = sink.Append(body + head, bytes - head, records);
+  if (!sink.touched) touched_.push_back(&sink);
+  sink.touched = true;
   counts_.batches++;
   counts_.records += records;
   if (ack == 0) return true;
   Waiting waiting{id, connections_[id]->generation, {}};
-  uint8_t* answer = ack == 2 && sink_->log() != nullptr ? waiting.answer : Answer(kProduceAnswer);
+  uint8_t* answer = ack == 2 && sink.log() != nullptr ? waiting.answer : Answer(kProduceAnswer);
   Put32(answer, kProduceAnswer - 4);
   Put32(answer + 4, correlation);
   Put16(answer + 8, kErrorNone);
   Put64(answer + 10, base);
   Put64(answer + 18, base + records);
-  if (answer == waiting.answer) arriving_.push_back(waiting);
+  if (answer != waiting.answer) return true;
+  arriving_.push_back(waiting);
+  if (!sink.wanted) wanted_.push_back(&sink);
+  sink.wanted = true;
   return true;
 }
 
@@ -171,26 +188,27 @@ bool Server::Fetch(uint32_t id, const uint8_t* body, uint32_t bytes, uint32_t co
   if (bytes != 2 + topic + 4 + 8 + 4 + (version == 2 ? 8 : 0)) return false;
   const uint64_t offset = Get64(body + 2 + topic + 4);
   const uint32_t max_bytes = Get32(body + 2 + topic + 12);
-  if (max_bytes == 0 || sink_->log() == nullptr) return false;
+  Sink* const sink = sinks_[Get32(body + 2 + topic) % sinks_.size()].get();
+  if (max_bytes == 0 || sink->log() == nullptr) return false;
   counts_.fetches++;
-  if (offset > sink_->next_offset()) {
+  if (offset > sink->next_offset()) {
     Refuse(correlation, kErrorOffsetOutOfRange);
     return true;
   }
-  if (offset == sink_->next_offset() && version == 2) {
-    parked_.push_back({id, connections_[id]->generation, correlation, max_bytes, offset});
+  if (offset == sink->next_offset() && version == 2) {
+    parked_.push_back({id, connections_[id]->generation, correlation, max_bytes, offset, sink});
   } else {
-    AnswerFetch(id, correlation, offset, max_bytes);
+    AnswerFetch(id, correlation, sink, offset, max_bytes);
   }
   return true;
 }
 
-void Server::AnswerFetch(uint32_t id, uint32_t correlation, uint64_t offset, uint32_t max_bytes) {
+void Server::AnswerFetch(uint32_t id, uint32_t correlation, Sink* sink, uint64_t offset, uint32_t max_bytes) {
   Piece slice;
-  if (offset < sink_->next_offset()) {
-    sink_->Commit();
-    const FloorSegment& segment = sink_->log()->Find(offset);
-    const uint64_t record = options_.record_size + (sink_->sums() ? 8 : 4);
+  if (offset < sink->next_offset()) {
+    sink->Commit();
+    const FloorSegment& segment = sink->log()->Find(offset);
+    const uint64_t record = options_.record_size + (sink->sums() ? 8 : 4);
     slice.position = static_cast<int64_t>((offset - segment.base_offset) * record);
     slice.left = std::min<uint64_t>(max_bytes, segment.end - static_cast<uint64_t>(slice.position));
     slice.file = segment.fd;
@@ -199,18 +217,23 @@ void Server::AnswerFetch(uint32_t id, uint32_t correlation, uint64_t offset, uin
   Put32(answer, kFetchAnswer - 4 + static_cast<uint32_t>(slice.left));
   Put32(answer + 4, correlation);
   Put16(answer + 8, kErrorNone);
-  Put64(answer + 10, sink_->next_offset());
+  Put64(answer + 10, sink->next_offset());
   Put32(answer + 18, static_cast<uint32_t>(slice.left));
   if (slice.left > 0) Send(id, std::move(slice));
 }
 
-// A record has come: everybody who waited has waited for it.
+// Those who waited at the end of a log that has grown have waited for this.
 void Server::Wake() {
-  if (parked_.empty() || sink_->next_offset() == parked_.front().offset) return;
+  if (parked_.empty()) return;
+  const auto grown = [](const Parked& p) { return p.sink->next_offset() != p.offset; };
+  if (std::none_of(parked_.begin(), parked_.end(), grown)) return;
   waking_.swap(parked_);
   for (const Parked& p : waking_) {
-    if (connections_[p.connection]->generation == p.generation) {
-      AnswerFetch(p.connection, p.correlation, p.offset, p.max_bytes);
+    if (connections_[p.connection]->generation != p.generation) continue;
+    if (grown(p)) {
+      AnswerFetch(p.connection, p.correlation, p.sink, p.offset, p.max_bytes);
+    } else {
+      parked_.push_back(p);
     }
   }
   waking_.clear();
@@ -287,7 +310,14 @@ void Server::Force() {
   forcing_.swap(arriving_);
   arriving_.clear();
   counts_.barriers++;
-  forcer_.Start(sink_->log()->TakeUnforced());
+  std::vector<int> descriptors;
+  for (Sink* sink : wanted_) {
+    const std::vector<int> unforced = sink->log()->TakeUnforced();
+    descriptors.insert(descriptors.end(), unforced.begin(), unforced.end());
+    sink->wanted = false;
+  }
+  wanted_.clear();
+  forcer_.Start(std::move(descriptors));
 }
 
 void Server::Forced() {

@@ -1,5 +1,5 @@
 // A single-threaded epoll server that does for PRODUCE v1 and FETCH v1 what no broker can do without:
-// receive, cut frames, check and store the records, answer; send slices of files. One partition whatever the
+// receive, cut frames, check and store the records, answer; send slices of files. Partitions whatever the
 // topic, no index (all records have one size, which it is told), nothing bounded but the frame. FORCED
 // answers leave in groups after a barrier. A FETCH v2 at the end of the log waits for the next record,
 // without a deadline and whatever it says of bytes.
@@ -22,7 +22,11 @@ struct ServerOptions {
   bool zero_copy = true;
   uint64_t record_size = 128;  // for FETCH: where an offset lies
   uint64_t receive_bytes = 256 << 10;
+  uint32_t forcers = 1;  // threads that force
 };
+
+/** One for each partition. */
+using Sinks = std::vector<std::unique_ptr<Sink>>;
 
 struct ServerCounts {
   uint64_t frames = 0;
@@ -34,7 +38,7 @@ struct ServerCounts {
 
 class Server {
  public:
-  Server(const ServerOptions& options, Sink* sink);
+  Server(const ServerOptions& options, Sinks sinks);
   uint16_t port() const { return port_; }
   /** Until `*stop` is set by a signal. */
   ServerCounts Run(const volatile int* stop);
@@ -59,6 +63,7 @@ class Server {
     uint32_t correlation;
     uint32_t max_bytes;
     uint64_t offset;
+    Sink* sink;
   };
 
   void Accept();
@@ -68,7 +73,8 @@ class Server {
   const uint8_t* Cut(uint32_t id, const uint8_t* at, const uint8_t* end);
   bool Produce(uint32_t id, const uint8_t* frame, uint32_t length, uint32_t correlation);
   bool Fetch(uint32_t id, const uint8_t* frame, uint32_t length, uint32_t correlation, uint16_t version);
-  void AnswerFetch(uint32_t id, uint32_t correlation, uint64_t offset, uint32_t max_bytes);
+  void AnswerFetch(uint32_t id, uint32_t correlation, Sink* sink, uint64_t offset, uint32_t max_bytes);
+  void Commit();
   void Wake();
   void Refuse(uint32_t correlation, uint16_t error);
   uint8_t* Answer(uint32_t bytes);
@@ -80,7 +86,9 @@ class Server {
   void Forced();
 
   const ServerOptions options_;
-  Sink* const sink_;
+  const Sinks sinks_;
+  std::vector<Sink*> touched_;  // since the last Commit()
+  std::vector<Sink*> wanted_;   // by those in arriving_
   int epoll_ = -1;
   int listener_ = -1;
   uint16_t port_ = 0;

@@ -53,6 +53,10 @@ class Sink {
   MappedLog* log() { return log_.get(); }
   bool sums() const { return sums_; }
 
+  /** Set and cleared by the server: somebody waits for a barrier, or bytes wait for Commit(). */
+  bool wanted = false;
+  bool touched = false;
+
  private:
   const SinkKind kind_;
   const bool sums_;
