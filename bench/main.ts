@@ -11,6 +11,7 @@ import { markdown } from "./lib/report.js";
 import { mergeResults, readResult } from "./lib/results.js";
 import type { Stand } from "./lib/stand.js";
 import { type ToolPaths, Tools } from "./lib/tools.js";
+import { askPeers, fetchAll, peerNames } from "./peers.js";
 import { checked, questions } from "./questions.js";
 import { publish, writeHtml } from "./report/publish.js";
 import { measureQuestion, runQuestions } from "./run.js";
@@ -25,6 +26,7 @@ function usage(): string {
     "npm run bench -- [names…] [--quick | --full] [--rounds N] [--dir DIRECTORY] [--no-report]",
     "npm run bench -- --check | --record [names…]",
     "npm run bench -- report FILE.json [MORE.json…]",
+    `npm run bench -- peers [${peerNames.join("] [")}] [--fetch]`,
     "",
     "  --quick      fewer and shorter samples, fewer cases",
     "  --full       whole matrices: hours",
@@ -34,6 +36,7 @@ function usage(): string {
     "  --check      what CI runs: quick, fails when a ratio to the floor is under a third of the recorded one",
     "  --record     writes the ratios of a quick run into bench/recorded-ratios.json",
     "  report       pages of results that there are; sections of later files take the place of those of earlier ones",
+    "  peers        beside other brokers, into docs/peers.md; --fetch only gets them, into .cache/peers",
     "",
     ...names,
   ].join("\n");
@@ -47,6 +50,7 @@ const OPTIONS = {
   rounds: { type: "string" },
   dir: { type: "string" },
   "no-report": { type: "boolean", default: false },
+  fetch: { type: "boolean", default: false },
   help: { type: "boolean", default: false },
 } as const;
 
@@ -57,12 +61,15 @@ export async function main(root: string, paths: ToolPaths, argv: readonly string
     return 0;
   }
   if (positionals[0] === "report") return report(root, positionals.slice(1), values["no-report"]);
+  const peers = positionals[0] === "peers";
+  if (values.fetch) return peers ? fetchAll({ root, progress: say }) : refuse("--fetch: of peers only");
 
-  const unknown = positionals.filter((name) => !questions.some((question) => question.name === name));
+  const known = peers ? ["peers", ...peerNames] : questions.map(({ name }) => name);
+  const unknown = positionals.filter((name) => !known.includes(name));
   if (unknown.length > 0) return refuse(`there is no question ${unknown.join(", ")}`);
   const checks = values.check || values.record;
   const quick = values.quick || checks;
-  const rounds = Number(values.rounds ?? (quick ? 2 : 7));
+  const rounds = Number(values.rounds ?? (quick ? 2 : peers ? 5 : 7));
   if (!Number.isSafeInteger(rounds) || rounds < 1) return refuse(`--rounds: ${values.rounds}`);
   if (quick && values.full) return refuse("--full: not beside --quick, --check or --record");
 
@@ -71,6 +78,7 @@ export async function main(root: string, paths: ToolPaths, argv: readonly string
   await refuseMemory(directory);
   const tools = new Tools(paths);
   const stand: Stand = { tools, directory, root, quick, full: values.full, rounds, progress: say };
+  if (peers) return askPeers(stand, positionals.slice(1), !values["no-report"]);
   const list = checks ? questions.filter(({ name }) => checked.includes(name)) : questions;
   const asked = list.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
   const recorded = join(root, "bench", "recorded-ratios.json");

@@ -19,7 +19,8 @@ const pages = ["README.md", "examples/README.md", ...docs.map((name) => `docs/${
 const MADE: Readonly<Record<string, string>> = {
   "docs/cli.md": "test/cli/page.test.ts",
   "docs/settings-refusals.md": "test/ops/refusals-page.test.ts",
-  "docs/figures.md": "bench/main.ts",
+  "docs/figures.md": "bench/report/publish.ts",
+  "docs/peers.md": "bench/peers.ts",
 };
 
 /** Blocks that other tests read and carry out: by page and the beginning of the block. */

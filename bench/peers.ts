@@ -1,0 +1,96 @@
+// `npm run bench -- peers [redis] [nats] [kafka] [--fetch]`: what others make of the same work. Not among the questions, since it needs programs that
+// are not part of this checkout, and compares with them instead of a floor. What can be had is measured, what cannot is said, and both are
+// on the page that comes of it: docs/peers.md.
+
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { environment } from "./lib/environment.js";
+import { type CaseResult, measureCase } from "./lib/figures.js";
+import { replace } from "./lib/results.js";
+import type { Stand } from "./lib/stand.js";
+import { peerCases } from "./peers/cases.js";
+import { fetchPeers } from "./peers/fetch.js";
+import { kafkaPeer } from "./peers/kafka.js";
+import { natsPeer } from "./peers/nats.js";
+import { type PeerResult, peersPage } from "./peers/page.js";
+import type { Peer } from "./peers/peer.js";
+import type { Found } from "./peers/programs.js";
+import { redisPeer } from "./peers/redis.js";
+
+interface Entry {
+  readonly id: Peer["id"];
+  readonly name: string;
+  readonly find: (root: string) => Promise<Found<Peer>>;
+}
+
+const PEERS: readonly Entry[] = [
+  { id: "redis", name: "Redis Streams", find: redisPeer },
+  { id: "nats", name: "NATS JetStream", find: natsPeer },
+  { id: "kafka", name: "Apache Kafka", find: kafkaPeer },
+];
+
+/** By timers, on loopback, too; millrace's own choose another one. */
+const PACING: ReadonlySet<string> = new Set(["bbr", "bbr2", "bbr3"]);
+
+export const peerNames: readonly string[] = PEERS.map(({ id }) => id);
+
+/** Resolves to the exit code: 1 when something could not be had. */
+export async function fetchAll({ root, progress }: Pick<Stand, "root" | "progress">): Promise<number> {
+  return (await fetchPeers(root, progress)).size === 0 ? 0 : 1;
+}
+
+/** Asks those named, or all. Samples of a quick run are too few and short for the page, which then stays as it is. */
+export async function askPeers(stand: Stand, names: readonly string[], report: boolean): Promise<number> {
+  const { congestionControl } = await environment(stand.directory, stand.root);
+  if (PACING.has(congestionControl))
+    stand.progress(`The peers' connections are paced by ${congestionControl}: see docs/peers.md.`);
+  for (const entry of PEERS) {
+    if (names.length > 0 && !names.includes(entry.id)) continue;
+    const found = await entry.find(stand.root);
+    if ("missing" in found) {
+      stand.progress(`\n${entry.name}: skipped: ${found.missing}`);
+      continue;
+    }
+    stand.progress(`\n${entry.name} ${found.version}`);
+    const result = await ask(stand, found.there);
+    if (report && !stand.quick) await replace(resultPath(stand.root, entry.id), JSON.stringify(result));
+    else process.stdout.write(peersPage([result]));
+  }
+  if (report && !stand.quick) await writePage(stand);
+  return 0;
+}
+
+async function ask(stand: Stand, peer: Peer): Promise<PeerResult> {
+  const before = await environment(stand.directory, stand.root);
+  const cases: CaseResult[] = [];
+  await peerCases(stand, peer, async (one) => {
+    cases.push(await measureCase(one, stand.rounds, (text) => stand.progress(`  ${text}`)));
+  });
+  const { id, name, version, settings, node } = peer;
+  return {
+    name,
+    version,
+    node: "missing" in node.found ? node.found.missing : `${node.name} ${node.found.version}`,
+    settings,
+    environment: before,
+    command: `npm run bench -- peers ${id}${stand.quick ? " --quick" : ""} --rounds ${stand.rounds}`,
+    cases,
+  };
+}
+
+const resultPath = (root: string, id: Peer["id"]): string => join(root, ".cache", "bench", "peers", `${id}.json`);
+
+/** Out of the last full run of each. */
+async function writePage({ root, progress }: Stand): Promise<void> {
+  const results = await Promise.all(
+    PEERS.map(async ({ id, name, find }): Promise<PeerResult> => {
+      const text = await readFile(resultPath(root, id), "utf8").catch(() => undefined);
+      if (text !== undefined) return JSON.parse(text) as PeerResult;
+      const found = await find(root);
+      return { name, skipped: "missing" in found ? found.missing : "not measured in this run" };
+    }),
+  );
+  if (results.every(({ skipped }) => skipped !== undefined)) return;
+  await replace(join(root, "docs", "peers.md"), peersPage(results));
+  progress("\nreport: docs/peers.md");
+}

@@ -1,0 +1,85 @@
+// The page about the peers: ratios are millrace's, skipped peers have a reason, and promises stand beside figures.
+
+import { describe, expect, it } from "vitest";
+import type { Environment } from "../../../bench/lib/environment.js";
+import { type Case, measureCase } from "../../../bench/lib/figures.js";
+import { ackFor, recordsFor } from "../../../bench/peers/cases.js";
+import { type PeerResult, peersPage } from "../../../bench/peers/page.js";
+import { PAYLOAD, type Setting, shown } from "../../../bench/peers/peer.js";
+
+const always: Setting = { name: "always", level: "forced", promise: "It was forced." };
+const environment = {
+  date: "2026-01-02 03:04",
+  commit: "abc",
+  cpu: "a processor",
+  cores: 2,
+  congestionControl: "reno",
+} as Environment;
+
+async function result(): Promise<PeerResult> {
+  const side = (name: string, ...values: number[]) => {
+    let at = 0;
+    const measure = () => Promise.resolve({ value: values[at++], details: { "p99 µs": 7 } });
+    return { name, command: `${name} --flag`, measure };
+  };
+  const one: Case = {
+    ...{ label: "64 connections", flush: "FORCED", unit: "records/s", sample: "3 s" },
+    sides: [side("millrace, loadgen", 300, 200), side("Other, Node client", 50, 50), side("Other, tool", 100, 200)],
+  };
+  const cases = [await measureCase(one, 2)];
+  return {
+    name: "Other",
+    version: "1.2",
+    node: "its client 3.4",
+    settings: [always],
+    environment,
+    command: "bench",
+    cases,
+  };
+}
+
+describe("the page about the peers", () => {
+  it("gives millrace's rate divided by the peer's, pair by pair, in millrace's rows alone", async () => {
+    const lines = peersPage([await result()]).split("\n");
+    const rows = lines.filter((line) => /^\| (millrace|Other), /.test(line));
+    expect(rows[0]).toBe("| millrace, loadgen | 250 | 200 – 300 | **2.00** (1.00 – 3.00) | 7 | 2 × 3 s |");
+    expect(rows[1]).toBe("| Other, Node client | 50 | 50 – 50 |  | 7 | 2 × 3 s |");
+    expect(rows[2]).toBe("| Other, tool | 150 | 100 – 200 |  | 7 | 2 × 3 s |");
+  });
+
+  it("says what each promises, its version, its client and the commands", async () => {
+    const page = peersPage([await result()]);
+    expect(page).toContain("| Other | always | It was forced. |");
+    expect(page).toContain("| millrace | FORCED |");
+    expect(page).toContain("## Other 1.2");
+    expect(page).toContain("congestion control reno");
+    expect(page).toContain("Node client: its client 3.4.");
+    expect(page).toContain("Other, tool --flag");
+  });
+
+  it("shows a peer that could not be had with the reason, and no table", () => {
+    const page = peersPage([{ name: "Other", skipped: "there is no other here" }]);
+    expect(page).toContain("## Other\n\n*Skipped: there is no other here.*");
+    expect(page).not.toContain("to the peer |");
+  });
+});
+
+describe("a case", () => {
+  it("asks millrace for no less than the peer promises", () => {
+    expect((["memory", "written", "forced"] as const).map((level) => ackFor({ ...always, level }))).toEqual([
+      "written",
+      "written",
+      "forced",
+    ]);
+  });
+
+  it("lasts as long as it should by the rate of the warm-up, and is never shorter than that", () => {
+    expect(recordsFor({ recordsPerSecond: 12_345.6 }, { records: 1000, seconds: 3 })).toBe(38_000);
+    expect(recordsFor({ recordsPerSecond: 10 }, { records: 1000, seconds: 3 })).toBe(1000);
+  });
+
+  it("is shown as a person would type it, without this run's port and payload", () => {
+    const run = { command: "/a/b/tool", args: ["-p", "65536", "at:65536", PAYLOAD], parse: () => ({}) as never };
+    expect(shown(run, { port: 65_536, topic: "t", directory: "" })).toBe("tool -p PORT at:PORT <128 bytes>");
+  });
+});
