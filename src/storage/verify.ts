@@ -287,7 +287,7 @@ async function* verifySegment(
   if (broken !== undefined) yield damageOf(path, end, broken);
   else if (decision.action !== "keep") {
     const bytes = examined.tailBytes;
-    const what = `${counted(bytes, "byte")} from position ${end.position} on: no part of the log, or being written now: ${decision.meaning}`;
+    const what = `${counted(bytes, "byte")} from position ${end.position} (offset ${end.offset}) on: no part of the log, or being written now: ${decision.meaning}`;
     yield { kind: "note", path, what };
   }
   if (broken !== undefined && checkpoint !== undefined && isAbove(checkpoint, found, examined)) {

@@ -16,7 +16,7 @@ const STOPS_MS = 40;
 /** The next start may take the other path (S14). */
 const OTHER_PATH_CHANCE = 0.2;
 
-async function round(episode: Episode, random: Random): Promise<string> {
+export async function round(episode: Episode, random: Random): Promise<string> {
   await sleep(random.skewed(1, SERVES_MS));
   const kind = random.pick(["kill", "kill", "kill", "kill", "stop", "kill in a stop", "kill in a start"] as const);
   if (kind === "stop") {
