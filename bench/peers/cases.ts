@@ -85,7 +85,7 @@ async function withHosts(
   }
 }
 
-const secondsOf = ({ quick }: Stand): number => (quick ? 1 : 3);
+const secondsOf = ({ quick }: Stand): number => (quick ? 1 : 2);
 
 async function warm(lease: Lease, { pipelined }: Peer, setting: Setting): Promise<void> {
   await runTool(pipelined.run(lease, setting, { records: pipelined.warmRecords, seconds: WARM_SECONDS }));

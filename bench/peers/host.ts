@@ -1,10 +1,18 @@
 // Lends a running server to a sample: a fresh one for each on an empty directory, or, where starting and getting warm takes long, one for a
 // whole case with a topic of its own for each sample. When it is closed, neither process nor file is left.
 
+import { rmSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Stand, warmMemory } from "../lib/stand.js";
 import type { At } from "./peer.js";
+
+/** Directories of servers that run now: a bench that is ended in the middle takes them with it, as it does the servers. */
+const living = new Set<string>();
+process.once("exit", () => {
+  // What a server that has just been killed still had open comes and goes for a moment.
+  for (const directory of living) rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+});
 
 /** What a sample stores, about. */
 const SAMPLE_BYTES = 256 << 20;
@@ -57,12 +65,13 @@ export class Host {
     this.#running = undefined;
     if (running === undefined) return;
     await running.server.kill();
-    await rm(running.directory, { recursive: true, force: true });
+    await remove(running.directory);
   }
 
   async #start(): Promise<Running> {
     await mkdir(this.stand.directory, { recursive: true });
     const directory = await mkdtemp(join(this.stand.directory, "peer-"));
+    living.add(directory);
     let server: HostedServer | undefined;
     try {
       server = await this.hosting.start(join(directory, "data"));
@@ -71,7 +80,7 @@ export class Host {
       return { server, directory };
     } catch (error) {
       await server?.kill();
-      await rm(directory, { recursive: true, force: true });
+      await remove(directory);
       throw error;
     }
   }
@@ -80,4 +89,9 @@ export class Host {
     const topic = this.hosting.topic(sample);
     return { port: server.port, pid: server.pid, topic, directory: join(directory, "tool") };
   }
+}
+
+async function remove(directory: string): Promise<void> {
+  await rm(directory, { recursive: true, force: true });
+  living.delete(directory);
 }

@@ -5,6 +5,8 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
 import type { Stand } from "../../../bench/lib/stand.js";
 import type { Tools } from "../../../bench/lib/tools.js";
@@ -13,6 +15,8 @@ import { Host, type Hosting, type Lease } from "../../../bench/peers/host.js";
 import type { ToolFigures } from "../../../bench/peers/peer.js";
 import { freePort, PeerProcess } from "../../../bench/peers/process.js";
 import { tempDir } from "../../support/tmp.js";
+
+const PEERS = fileURLToPath(new URL("../../../bench/peers", import.meta.url));
 
 const standOn = (directory: string): Stand => ({
   tools: { touch: () => Promise.resolve({ bytesPerSecond: 1 }) } as unknown as Tools,
@@ -120,32 +124,36 @@ describe("a peer's server", () => {
     await expect(PeerProcess.start({ command: "/not/there", args: [], port })).rejects.toThrow("ENOENT");
   });
 
-  it("ends with the bench when that ends by an error", async () => {
+  it("ends with the bench that is ended in the middle of a sample, and so does its directory", async () => {
     const directory = tempDir();
-    const program = new URL("../../../bench/peers/process.ts", import.meta.url).pathname;
-    const { build } = await import("esbuild");
-    const bundle = join(directory, "process.mjs");
-    await build({ entryPoints: [program], outfile: bundle, bundle: true, platform: "node", format: "esm" });
-    const script = join(directory, "bench.mjs");
-    await writeFile(
-      script,
-      [
-        'import { freePort, PeerProcess } from "./process.mjs";',
-        'import { writeFileSync } from "node:fs";',
-        "const port = await freePort();",
-        `const listen = 'require("net").createServer().listen(' + port + ', "127.0.0.1")';`,
-        'const server = await PeerProcess.start({ command: process.execPath, args: ["-e", listen], port });',
-        'writeFileSync(new URL("pid", import.meta.url), String(server.pid));',
-        'throw new Error("the bench fails");',
-      ].join("\n"),
-    );
-    await expect(runTool({ command: process.execPath, args: [script], parse: () => figures })).rejects.toThrow(
-      "the bench fails",
-    );
+    const parts = join(directory, "parts");
+    const entryPoints = ["host", "process"].map((name) => join(PEERS, `${name}.ts`));
+    await build({ entryPoints, outdir: parts, bundle: true, splitting: true, platform: "node", format: "esm" });
+    const stand = { directory: join(directory, "data"), tools: {} };
+    const script = [
+      'import { writeFileSync } from "node:fs";',
+      'import { Host } from "./parts/host.js";',
+      'import { freePort, PeerProcess } from "./parts/process.js";',
+      "const start = async () => {",
+      "  const port = await freePort();",
+      `  const listen = 'require("net").createServer().listen(' + port + ', "127.0.0.1")';`,
+      '  return PeerProcess.start({ command: process.execPath, args: ["-e", listen], port });',
+      "};",
+      `const stand = { ...${JSON.stringify(stand)}, tools: { touch: () => Promise.resolve() } };`,
+      'await new Host(stand, { start, lasting: false, topic: () => "" }).lend(async ({ pid }) => {',
+      '  writeFileSync(new URL("pid", import.meta.url), String(pid));',
+      "  process.exit(3);",
+      "});",
+    ].join("\n");
+    await writeFile(join(directory, "package.json"), '{ "type": "module" }');
+    await writeFile(join(directory, "bench.js"), script);
+    const bench = { command: process.execPath, args: [join(directory, "bench.js")], parse: () => figures };
+    await expect(runTool(bench)).rejects.toThrow("ended with 3");
     const pid = Number(await readFile(join(directory, "pid"), "utf8"));
     expect(pid).toBeGreaterThan(0);
     for (let look = 0; look < 100 && runs(pid); look++) await sleep(20);
     expect(runs(pid)).toBe(false);
+    expect(await readdir(join(directory, "data"))).toEqual([]);
   });
 });
 
