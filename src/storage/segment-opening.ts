@@ -25,8 +25,9 @@ export async function openForWriting(
   needed: number,
 ): Promise<{ readonly writer: NativeSegmentWriter; readonly index: OffsetIndex }> {
   const { options, deps, format } = state;
-  if (segment.index === undefined) await bringIn(state, segment);
-  // Taken before anything else is awaited: the cache may let it go at any time.
+  // The cache may let it go at any time, also between its coming in and this going on: another partition's came in then, in a cache that has no room
+  // for both. The one that came in last is still there when its turn comes, so somebody always gets on. Taken before anything else is awaited.
+  while (segment.index === undefined && !segment.removed) await bringIn(state, segment);
   const { index } = segment;
   invariant(index !== undefined, "an index that was brought in is there");
   const end = segment.bytes;
