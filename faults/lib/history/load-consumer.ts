@@ -82,6 +82,8 @@ export class LoadConsumer extends Worker {
     try {
       const answer = await connection.fetch(topic, partition, this.#position, this.#maxBytes, { maxWaitMs });
       this.#took(asked, answer.payload, { highWatermark: answer.highWatermark });
+      // Nobody said under which epoch these were read.
+      this.#epoch = -1;
     } catch (error) {
       if ((error as { code?: unknown }).code !== "OFFSET_OUT_OF_RANGE") throw error;
       const [found] = await connection.metadata([topic]);

@@ -23,6 +23,9 @@ const MEMORY = "/dev/shm";
 const USUAL_SECONDS = 150;
 /** Of the logs that opened, so many are written on, closed and opened once more. */
 const GO_ON_CHANCE = 0.3;
+/** A segment may be opened on the other path than it was written on (S14). */
+const OTHER_PATH_CHANCE = 0.2;
+const otherPath = ({ options }: Shape): Shape["options"]["mode"] => MODES.find((mode) => mode !== options.mode);
 const FAILURES_MAX = 20;
 const TOLD_EVERY = 20_000;
 
@@ -71,11 +74,17 @@ async function run(stage: Stage): Promise<RungResult> {
       const dir = join(lanes, `lane-${number}`, String(visit % 2));
       layDown(dir, damaged);
       const want = expected(shape, damage, damaged);
-      const judged = await judge(openLog, dir, shape, want, random.chance(GO_ON_CHANCE)).catch((error: unknown) => ({
-        outcome: "opened" as const,
-        wrong: `it failed: ${String(error instanceof Error ? error.stack : error)}`,
-        recordsRead: 0,
-      }));
+      const options = {
+        ...shape.options,
+        mode: random.chance(OTHER_PATH_CHANCE) ? otherPath(shape) : shape.options.mode,
+      };
+      const judged = await judge(openLog, dir, { ...shape, options }, want, random.chance(GO_ON_CHANCE)).catch(
+        (error: unknown) => ({
+          outcome: "opened" as const,
+          wrong: `it failed: ${String(error instanceof Error ? error.stack : error)}`,
+          recordsRead: 0,
+        }),
+      );
       counts.damages++;
       if (lanes === stage.directory) counts["of them on the disk"]++;
       counts[judged.outcome]++;
