@@ -1,0 +1,192 @@
+// The sweep's model and its oracle: the model agrees with what a log has, and the oracle finds every kind of broken product that is put before it.
+
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { loadPackage, productOf } from "../../faults/lib/product.js";
+import { Random } from "../../faults/lib/random.js";
+import { applyDamage, type Damage, damagesOf, lastBatchFrom } from "../../faults/rungs/format-sweep/damage.js";
+import { modelLog, payloadsOfSegment, readCheckpoint, walkSegment } from "../../faults/rungs/format-sweep/model.js";
+import { expected, floorOf, judge, type OpenLog } from "../../faults/rungs/format-sweep/oracle.js";
+import { makeShapes, type Shape } from "../../faults/rungs/format-sweep/shapes.js";
+import { layDown, logsOf } from "../../faults/rungs/format-sweep/snapshot.js";
+import type { Log } from "../../src/log/embedded.js";
+import { MillraceError } from "../../src/model/errors.js";
+import { root } from "../rules/sources.js";
+import { printedSeed } from "../support/seed.js";
+import { tempDir } from "../support/tmp.js";
+
+const product = productOf(root);
+let openLog: OpenLog;
+let shapes: Shape[];
+let dir: string;
+
+beforeAll(async () => {
+  ({ openLog } = await loadPackage(product));
+  dir = tempDir("sweep");
+  const made = [
+    makeShapes(product, join(dir, "m"), "MAPPED", "crc32c", new Random(1)),
+    makeShapes(product, join(dir, "f"), "FILE_CHANNEL", "plain", new Random(2)),
+  ];
+  shapes = (await Promise.all(made)).flat();
+});
+
+const shapeOf = (name: string): Shape => shapes.find((shape) => shape.name.startsWith(`${name},`))!;
+
+async function judged(shape: Shape, damage: Damage, open: OpenLog = openLog) {
+  const damaged = applyDamage(shape, damage, new Random(3));
+  const at = join(dir, "judged");
+  layDown(at, damaged);
+  return judge(open, at, shape, expected(shape, damage, damaged), true);
+}
+
+describe("the sweep's model", () => {
+  it("has every record of every shape, and knows what its checkpoint says", () => {
+    for (const shape of shapes) {
+      const logs = logsOf(shape.after);
+      const payloads = logs.flatMap((log) => payloadsOfSegment(shape.after.get(log)!.bytes, shape.format));
+      expect(
+        payloads.map((each) => Uint8Array.from(each)),
+        shape.name,
+      ).toEqual(shape.truth.slice(shape.logStartOffset));
+      expect(modelLog(shape.after, shape.format).end, shape.name).toBe(shape.truth.length);
+      expect(floorOf(shape)).toBeLessThanOrEqual(shape.truth.length);
+    }
+    const closed = shapeOf("closed");
+    expect(readCheckpoint(closed.after.get("checkpoint"))?.durableOffset).toBe(closed.truth.length);
+    expect(floorOf(shapeOf("behind a checkpoint"))).toBeGreaterThanOrEqual(3);
+    expect(floorOf(shapeOf("sealed segments"))).toBeGreaterThan(9);
+    expect(shapeOf("behind retention").logStartOffset).toBeGreaterThan(0);
+    expect(logsOf(shapeOf("unsealed segments").after).length).toBeGreaterThan(2);
+  });
+
+  it("lists damages of every kind, each bit of the last batch among them", () => {
+    const shape = shapeOf("over sectors");
+    const [log] = logsOf(shape.after);
+    const damages = damagesOf(shape);
+    const from = lastBatchFrom(shape, log);
+    const { end } = walkSegment(shape.after.get(log)!.bytes, shape.format);
+    const flips = damages.filter((damage) => damage.kind === "flip" && damage.file === log && damage.bit >= from * 8);
+    expect(flips).toHaveLength((end - from) * 8);
+    const cuts = damages.filter((damage) => damage.kind === "cut" && damage.file === log);
+    expect(cuts).toHaveLength(end + 1);
+    expect(damages.filter((damage) => damage.kind === "sectors" && damage.hits.length === 2).length).toBeGreaterThan(
+      50,
+    );
+    for (const file of ["checkpoint", "partition.json"]) {
+      expect(damages.filter((damage) => damage.kind === "flip" && damage.file === file).length).toBeGreaterThan(100);
+    }
+  });
+});
+
+describe("the sweep's oracle", () => {
+  it("is content with the product on random damages", async () => {
+    const seed = printedSeed("format sweep");
+    const random = new Random(seed);
+    const all = shapes.flatMap((shape) => damagesOf(shape).map((damage) => ({ shape, damage })));
+    for (let round = 0; round < 60; round++) {
+      const { shape, damage } = random.pick(all);
+      const { wrong } = await judged(shape, damage);
+      expect(wrong, `${shape.name}: ${JSON.stringify(damage)}`).toBeUndefined();
+    }
+  });
+
+  /** A log that is not as it says it is. */
+  const lying =
+    (lie: (log: Log) => Partial<Log>): OpenLog =>
+    async (at, options) => {
+      const log = await openLog(at, options);
+      const lies = lie(log);
+      return new Proxy(log, {
+        get: (target, name) => {
+          const value: unknown = name in lies ? lies[name as keyof Log] : Reflect.get(target, name, target);
+          return typeof value === "function" ? value.bind(target) : value;
+        },
+      });
+    };
+  const refusing =
+    (message: (at: string) => string, code: "PARTITION_DAMAGED" | "CLOSED" = "PARTITION_DAMAGED"): OpenLog =>
+    (at) =>
+      Promise.reject(new MillraceError(code, message(at)));
+
+  it("finds a loss, a record that is made up, one that comes late, and a beginning that is another", async () => {
+    const shape = shapeOf("small");
+    const [file] = logsOf(shape.after);
+    const torn: Damage = { kind: "flip", file, bit: lastBatchFrom(shape, file) * 8 + 200 };
+    expect((await judged(shape, torn)).wrong).toBeUndefined();
+    const less = lying((log) => ({ logEndOffset: (log.logEndOffset - 1) as Log["logEndOffset"] }));
+    expect((await judged(shape, torn, less)).wrong).toContain("SILENT LOSS");
+    const more = lying((log) => ({ logEndOffset: (log.logEndOffset + 1) as Log["logEndOffset"] }));
+    expect((await judged(shape, torn, more)).wrong).toContain("only");
+    const begins = lying(() => ({ logStartOffset: 1 as Log["logStartOffset"] }));
+    expect((await judged(shape, torn, begins)).wrong).toContain("begins at");
+    const made = lying((log) => ({
+      read: async (from) => {
+        const read = await log.read(from);
+        const records = read.records.map((record) => ({ ...record, payload: record.payload.map((byte) => byte ^ 1) }));
+        return { ...read, records };
+      },
+    }));
+    expect((await judged(shape, torn, made)).wrong).toContain("not what was written");
+    const late = lying((log) => ({
+      append: async (record) => ((await log.append(record)) + 1) as Awaited<ReturnType<Log["append"]>>,
+    }));
+    expect((await judged(shape, torn, late)).wrong).toContain("the next record got");
+  });
+
+  it("finds a refusal where there is no reason for one, and one that gives none", async () => {
+    const shape = shapeOf("small");
+    const [file] = logsOf(shape.after);
+    const torn: Damage = { kind: "cut", file, at: lastBatchFrom(shape, file) + 3 };
+    expect(
+      (
+        await judged(
+          shape,
+          torn,
+          refusing((at) => `${at} is damaged`),
+        )
+      ).wrong,
+    ).toContain("it refused");
+    const below: Damage = { kind: "remove", file: "partition.json" };
+    expect(
+      (
+        await judged(
+          shape,
+          below,
+          refusing((at) => `${at} is damaged`),
+        )
+      ).wrong,
+    ).toBeUndefined();
+    expect(
+      (
+        await judged(
+          shape,
+          below,
+          refusing(() => "something is damaged"),
+        )
+      ).wrong,
+    ).toContain("names no file");
+    expect(
+      (
+        await judged(
+          shape,
+          below,
+          refusing((at) => at, "CLOSED"),
+        )
+      ).wrong,
+    ).toContain("without a reason");
+  });
+
+  it("finds a loss below the checkpoint that is not told", async () => {
+    const shape = shapeOf("behind a checkpoint");
+    const [file] = logsOf(shape.after);
+    const cut: Damage = { kind: "cut", file, at: 20 };
+    expect((await judged(shape, cut)).outcome).toBe("refused");
+    // As a product that cuts what it finds: the checkpoint is forgotten before it looks.
+    const forgetful: OpenLog = async (at, options) => {
+      const damaged = applyDamage(shape, cut, new Random(3));
+      layDown(at, new Map([...damaged].filter(([name]) => name !== "checkpoint")));
+      return openLog(at, options);
+    };
+    expect((await judged(shape, cut, forgetful)).wrong).toContain("SILENT LOSS");
+  });
+});
