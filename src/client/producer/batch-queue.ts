@@ -37,6 +37,7 @@ export class BatchQueue implements Iterable<Batch> {
   }
 
   putBack(batches: readonly Batch[]): void {
+    if (batches.length === 0) return;
     this.items = [...batches, ...this];
     this.head = 0;
   }

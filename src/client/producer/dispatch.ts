@@ -60,6 +60,7 @@ export class Dispatch {
       requestsInFlight: settings.requestsInFlight,
       deliveryTimeoutMs: settings.deliveryTimeoutMs,
       spares: new SpareRegions(),
+      timers: time,
       now: () => time.monotonicNow(),
     };
     this.courier = new Courier(backend, settings, this);

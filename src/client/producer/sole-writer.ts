@@ -24,12 +24,10 @@ export class SoleWriter {
   private end: number | undefined;
   /** Where it will end when all that is in flight is accepted. */
   private next = 0;
-  /** One of those in flight was not written: those behind it find another end than they expect. */
-  private isBroken = false;
 
   constructor(
-    private readonly topic: string,
-    private readonly partition: number,
+    readonly topic: string,
+    readonly partition: number,
     private readonly isForced: boolean,
   ) {}
 
@@ -40,11 +38,6 @@ export class SoleWriter {
   /** Up to where everything is acknowledged, or found. */
   get acknowledgedEnd(): number {
     return this.end ?? 0;
-  }
-
-  /** Whether a refusal because of the offset follows from that of a batch before it. */
-  get isExpectedToMiss(): boolean {
-    return this.isBroken;
   }
 
   /** Where the next batch must stand. `isAlone`: nothing is in flight. */
@@ -62,17 +55,12 @@ export class SoleWriter {
   }
 
   accepted(base: number, records: number): void {
-    this.end = base + records;
-  }
-
-  /** One of those in flight was not written, or it is not known. */
-  broken(): void {
-    this.isBroken = true;
+    // A log in the process may answer the second of two before the first.
+    this.end = Math.max(this.end ?? 0, base + records);
   }
 
   /** Nothing is in flight any more. */
   landed(): void {
-    this.isBroken = false;
     if (this.end !== undefined) this.next = this.end;
   }
 
