@@ -18,7 +18,7 @@ import type { PartitionState } from "./partition-state.js";
 import { PopulateAhead } from "./populate-ahead.js";
 import { prepareTrigger, reserveTarget, reserveTrigger } from "./reserve-window.js";
 import type { Segment } from "./segment.js";
-import { openForWriting, startNext } from "./segment-opening.js";
+import { forceReopened, openForWriting, startNext } from "./segment-opening.js";
 import { writeSpanning } from "./spanning.js";
 import { takeRoom, takeWantedOrNeeded } from "./take-room.js";
 
@@ -252,7 +252,9 @@ export class Appender {
     this.#changing = true;
     try {
       const [next] = await this.#next.take([stored], this.#firstWindow(), this.#fast);
+      const closedCleanly = this.#writer === undefined && this.#segment.indexed;
       await startNext(state, next, state.logEndOffset, this.#next);
+      if (closedCleanly) await forceReopened(state);
       this.#goOnIn(state.logEndOffset, next);
     } finally {
       this.#changing = false;

@@ -8,7 +8,7 @@
 //                                                  the two would find a clean end, and readers would never hear of it
 //   4  segments behind the end are moved away, the last one first, and the directory is forced
 //                                                  cut off: the ones left are behind a gap, which is found again
-//   5  segments are cut to their records, forced   cut off: the same tail is found again
+//   5  segments are cut to their records, forced   cut off: the same tail is found again, or zeros
 //   6  sealed ones get their `.index`, oldest first
 //                                                  cut off: they are scanned again
 
@@ -16,6 +16,7 @@ import { counted } from "../model/plural.js";
 import { native } from "../native/binding.js";
 import { bootDigits } from "./checkpoint.js";
 import type { CheckpointFile } from "./checkpoint-file.js";
+import { cutSegment } from "./cut-segment.js";
 import { currentEpoch, type EpochEntry, raiseEpoch } from "./epochs.js";
 import type { StorageEvent } from "./events.js";
 import type { PartitionOptions, StorageDeps } from "./options.js";
@@ -63,7 +64,7 @@ export async function recover(
     tell({ kind: "epoch.raised", level: "warn", dir, message, epoch, epochStart: start });
   }
   torn.push(...(await moveBehind(dir, plan, tell)));
-  for (const segment of plan.segments) await cutToRecords(segment);
+  for (const segment of plan.segments) await cutToRecords(segment, epochRaised && segment === plan.segments.at(-1));
   const segments = await toSegments(plan, deps, tell, dir);
 
   const report: RecoveryReport = {
@@ -165,15 +166,9 @@ async function moveBehind(dir: string, plan: RecoveryPlan, tell: (event: Storage
 }
 
 /** What is cut is gone for good: no stale byte may come back as a record behind others that took its place. */
-async function cutToRecords({ found, end, index }: SegmentPlan): Promise<void> {
-  if (index === undefined || found.bytes === end) return;
-  const file = await native.openFile(found.path, { writable: true });
-  try {
-    await file.truncate(end);
-    await file.sync();
-  } finally {
-    file.close();
-  }
+async function cutToRecords({ found, end, index }: SegmentPlan, clear: boolean): Promise<void> {
+  if (index === undefined || (found.bytes === end && !clear)) return;
+  await cutSegment(found.path, end, clear);
 }
 
 async function toSegments(

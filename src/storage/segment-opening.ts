@@ -2,13 +2,14 @@
 //
 // What a crash leaves:
 // - opened and nothing written: on MAPPED a file of full size whose `.index`, if it is still there, does not match that size
-//   and so counts for nothing; recovery scans it. On FILE_CHANNEL the file is as it was and its `.index` still true.
+//   and so counts for nothing; recovery scans it. On FILE_CHANNEL the file is as it was and its `.index` still true, unless its
+//   removal, which is forced before anything is written, has got that far.
 // - after the rename of a prepared segment: see forcer.ts.
 
 import { join } from "node:path";
 import { invariant } from "../model/invariant.js";
 import { type NativeSegmentWriter, native, SegmentModeId } from "../native/binding.js";
-import { roomFailure } from "./damage.js";
+import { isMissing, roomFailure } from "./damage.js";
 import type { NextSegment, NextSegments } from "./next-segments.js";
 import type { OffsetIndex } from "./offset-index.js";
 import type { PartitionState } from "./partition-state.js";
@@ -46,9 +47,32 @@ export async function openForWriting(
   const writer = await takeWantedOrNeeded(reserveTarget(end, needed, options.segmentBytes), end + needed, open);
   deps.indexCache.forget(segment);
   deps.files.forget(segment);
+  try {
+    await native.unlinkFile(indexPathOf(segment)).catch(unlessMissing);
+    if (segment.indexed) await forceReopened(state);
+  } catch (cause) {
+    await writer.close().catch(() => undefined);
+    writer.file.close();
+    throw cause;
+  }
   segment.indexed = false;
-  await native.unlinkFile(indexPathOf(segment)).catch(() => undefined);
   return { writer, index };
+}
+
+/**
+ * Before anything is written behind a clean stop: what told of it is gone from the disk, or a segment that it does not know is there. Else a cut
+ * of power could bring the clean stop back, and a reader that has seen what came after it would never hear that it is gone.
+ */
+export async function forceReopened(state: PartitionState): Promise<void> {
+  try {
+    await native.syncDirectory(state.dir);
+  } catch (cause) {
+    throw state.poison(cause);
+  }
+}
+
+function unlessMissing(cause: unknown): void {
+  if (!isMissing(cause)) throw cause;
 }
 
 /** Gives a prepared segment its name. Rejects STORAGE_FAILURE; the segment is gone then. */

@@ -7,6 +7,7 @@
 //   mount TYPE IMAGE DIR     the image as a loop device, its file system at DIR
 //   tmpfs BYTES DIR
 //   umount DIR
+//   write-out FILE           its pages go to the disk as the kernel might write them at any time: no barrier
 //   cut DIR PID              as if the power failed: what was not forced is gone. Then kills PID, which would
 //   else go on
 //                            writing into its mappings.
@@ -137,11 +138,22 @@ std::string Cut(const std::string& dir, const std::string& pid) {
   return done ? "ok" : problem;
 }
 
+std::string WriteOut(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return Problem("open");
+  constexpr unsigned kAll = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  const bool done = sync_file_range(fd, 0, 0, kAll) == 0;
+  const std::string problem = Problem("sync_file_range");
+  close(fd);
+  return done ? "ok" : problem;
+}
+
 std::string Obey(const std::vector<std::string>& parts) {
   const std::string& name = parts[0];
   if (name == "mount" && parts.size() == 4) return Mount(parts[1], parts[2], parts[3]);
   if (name == "tmpfs" && parts.size() == 3) return MountTmpfs(parts[1], parts[2]);
   if (name == "umount" && parts.size() == 2) return Unmount(parts[1]);
+  if (name == "write-out" && parts.size() == 2) return WriteOut(parts[1]);
   if (name == "cut" && parts.size() == 3) return Cut(parts[1], parts[2]);
   return "failed no such command";
 }

@@ -72,6 +72,11 @@ export class MountKeeper {
     return this.#ask("umount", at);
   }
 
+  /** Pages of a file go to the disk, as they may at any time; its size need not. */
+  writeOut(file: string): Promise<void> {
+    return this.#ask("write-out", file);
+  }
+
   /** Cuts the power of what is mounted there, and kills the process at once after it. */
   cut(at: string, pid: number): Promise<void> {
     return this.#ask("cut", at, String(pid));
