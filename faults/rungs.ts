@@ -5,6 +5,7 @@ import { formatSweep } from "./rungs/format-sweep/format-sweep.js";
 import { history } from "./rungs/history/history.js";
 import { kill } from "./rungs/kill/kill.js";
 import { powerCut } from "./rungs/power-cut/rung.js";
+import { syscalls } from "./rungs/syscalls/rung.js";
 
 // biome-ignore format: one a line
 export const rungs: readonly Rung[] = [
@@ -12,4 +13,5 @@ export const rungs: readonly Rung[] = [
   history,
   kill,
   powerCut,
+  syscalls,
 ];

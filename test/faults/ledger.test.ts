@@ -3,7 +3,14 @@
 import { describe, expect, it } from "vitest";
 import { Ledger, type LedgerTopic, type Told } from "../../faults/lib/witness/ledger.js";
 
-const topic: LedgerTopic = { topic: "orders", partition: 0, format: "crc32c", durable: false, recordBytes: 100 };
+const topic: LedgerTopic = {
+  topic: "orders",
+  partition: 0,
+  format: "crc32c",
+  durable: false,
+  recordBytes: 100,
+  largeTimes: 4,
+};
 
 /** 100 sent, 80 of them acknowledged as written, 60 as forced; a consumer saw 70. */
 function ledger(other: Partial<LedgerTopic> = {}): Ledger {

@@ -13,8 +13,10 @@ export interface LedgerTopic {
   readonly durable: boolean;
   /** Retention leaves at least so many bytes. Undefined: it takes nothing. */
   readonly keptBytes?: number;
-  /** Rough size of a record; a few are much larger. */
+  /** The most that a usual record has. */
   readonly recordBytes: number;
+  /** One in 64 has up to so many times as much. */
+  readonly largeTimes: number;
 }
 
 /** As METADATA v2 has it. */
@@ -39,7 +41,6 @@ interface Piece {
 
 const POOL_BYTES = 1 << 16;
 const HEAD_BYTES = 16;
-const LARGE = 40;
 const pool = filled(POOL_BYTES * 2);
 
 export class Ledger {
@@ -66,12 +67,21 @@ export class Ledger {
     readonly salt: number,
   ) {}
 
+  copy(): Ledger {
+    const { sent, sentMost, forced, written, shown, acknowledged, logStart, epoch } = this;
+    const all = { sent, sentMost, forced, written, shown, acknowledged, logStart, epoch };
+    const copy = Object.assign(new Ledger(this.at, this.salt), all);
+    copy.#pieces = [...this.#pieces];
+    copy.#dubious = [...this.#dubious];
+    return copy;
+  }
+
   get name(): string {
     return `${this.at.topic}-${this.at.partition}`;
   }
 
   payload(offset: number): Uint8Array {
-    return payloadOf(this.#mixed(offset), offset, this.#roundOf(offset), this.at.recordBytes);
+    return payloadOf(this.#mixed(offset), offset, this.#roundOf(offset), this.at);
   }
 
   /** Why these are not the record's bytes, or undefined. */
@@ -143,7 +153,7 @@ export class Ledger {
   /** As they are stored, or a little less. */
   #bytes(from: number, to: number): number {
     let bytes = 0;
-    for (let offset = from; offset < to; offset++) bytes += lengthOf(this.#mixed(offset), this.at.recordBytes) + 4;
+    for (let offset = from; offset < to; offset++) bytes += lengthOf(this.#mixed(offset), this.at) + 4;
     return bytes;
   }
 
@@ -160,13 +170,13 @@ export class Ledger {
   }
 }
 
-function lengthOf(mixed: number, recordBytes: number): number {
-  const large = mixed % 64 === 0 ? LARGE : 1;
+function lengthOf(mixed: number, { recordBytes, largeTimes }: LedgerTopic): number {
+  const large = mixed % 64 === 0 ? largeTimes : 1;
   return HEAD_BYTES + 1 + ((mixed >>> 8) % (recordBytes * large));
 }
 
-function payloadOf(mixed: number, offset: number, round: number, recordBytes: number): Uint8Array {
-  const length = lengthOf(mixed, recordBytes);
+function payloadOf(mixed: number, offset: number, round: number, topic: LedgerTopic): Uint8Array {
+  const length = lengthOf(mixed, topic);
   const bytes = Buffer.allocUnsafe(length);
   bytes.writeDoubleBE(offset, 0);
   bytes.writeInt32BE(round, 8);

@@ -11,9 +11,10 @@ export interface Scale {
   /** Undefined: nothing is removed. */
   readonly retentionBytes?: number;
   readonly partitions: number;
+  readonly frameBytes: number;
+  /** One record in 64 is up to so many times as large as the others. */
+  readonly largeTimes: number;
 }
-
-const FRAME_BYTES = 256 * 1024;
 
 const topics = [
   { topic: "mapped", mode: "MAPPED", format: "crc32c", durable: false, recordBytes: 300 },
@@ -44,7 +45,7 @@ export async function writeSettings(directory: string, dataDir: string, scale: S
     port: 0,
     "ops.enabled": false,
     "disk.reserve.bytes": 0,
-    "max.frame.bytes": FRAME_BYTES,
+    "max.frame.bytes": scale.frameBytes,
     "retention.check.ms": 100,
     "index.interval.bytes": 1024,
   };
@@ -54,10 +55,10 @@ export function ledgersOf(scale: Scale, salt: number): Ledger[] {
   return topics.flatMap((each, index) =>
     Array.from({ length: scale.partitions }, (_, partition) => {
       const { topic, format, durable, recordBytes } = each;
-      const { retentionBytes, segmentBytes } = scale;
+      const { retentionBytes, segmentBytes, largeTimes } = scale;
       // The segment that goes may be what was too much by a byte; and a batch may have rolled meanwhile.
-      const keptBytes = retentionBytes === undefined ? undefined : retentionBytes - 2 * segmentBytes;
-      const at: LedgerTopic = { topic, partition, format, durable, recordBytes, keptBytes };
+      const keptBytes = retentionBytes === undefined ? undefined : Math.max(0, retentionBytes - 2 * segmentBytes);
+      const at: LedgerTopic = { topic, partition, format, durable, recordBytes, largeTimes, keptBytes };
       return new Ledger(at, salt + index * 1000 + partition);
     }),
   );

@@ -13,7 +13,13 @@ import { Load } from "../../lib/witness/load.js";
 import { ledgersOf, type Scale, writeSettings } from "../../lib/witness/topics.js";
 import { type Aim, pickAim, seen } from "./aim.js";
 
-const SCALE: Scale = { segmentBytes: 512 * 1024, retentionBytes: 2 * 1024 * 1024, partitions: 2 };
+const SCALE: Scale = {
+  segmentBytes: 512 * 1024,
+  retentionBytes: 2 * 1024 * 1024,
+  partitions: 2,
+  frameBytes: 256 * 1024,
+  largeTimes: 40,
+};
 const MEBIBYTES: Readonly<Record<FileSystem, number>> = { ext4: 192, xfs: 320 };
 const LOAD_MS = 600;
 const SIGN_MS = 1500;

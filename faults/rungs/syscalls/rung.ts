@@ -1,0 +1,177 @@
+// Rung 3: system calls that fail, one at a time, at every occurrence.
+
+import { join } from "node:path";
+import { BrokerProcess, type Settings } from "../../lib/broker-process.js";
+import { Random } from "../../lib/random.js";
+import { type Failure, type Rung, type RungResult, replayOf, type Skipped, type Stage } from "../../lib/rung.js";
+import { tellAll, Wire } from "../../lib/witness/ask.js";
+import { Load } from "../../lib/witness/load.js";
+import { ledgersOf, type Scale, writeSettings } from "../../lib/witness/topics.js";
+import { CALLS, type Injection } from "./calls.js";
+import { type Base, type CaseResult, runCase } from "./case.js";
+import { buildShim, hasCompiler } from "./control.js";
+import { compareWithStrace } from "./strace.js";
+
+/** For continuous integration, where 200 s are what it may take. */
+const SECONDS = 200;
+const AT_ONCE = 2;
+const FAILURES_MAX = 12;
+const BASE_LOAD_MS = 400;
+const SCALE: Scale = {
+  segmentBytes: 16 * 1024,
+  retentionBytes: 96 * 1024,
+  partitions: 1,
+  frameBytes: 15 * 1024,
+  largeTimes: 4,
+};
+
+const about = `
+A shim is loaded before the C library of the broker's process: it counts the calls that touch the data directory or a TCP socket, whoever makes them (the addon, its threads, or Node), and
+makes one of them fail. A fixed scenario is run once to count: a start on what a killed broker left (sealed segments, an open one), and one on an empty directory; appends acknowledged as \`WRITTEN\` and as \`FORCED\` on both paths and in both
+formats with rolls and retention in between, reads of old and new segments, the side port, a clean stop. Then it is run once for each occurrence of each call with each error: ${CALLS.map(
+  ({ name, errors }) => `\`${name}\` (${errors.map((error) => error.name).join(", ")})`,
+).join(
+  ", ",
+)}; *short* lets half of the bytes through. After each the directory is opened again with nothing failing. Continuous integration takes a
+sample of them by the seed, as many as fit into its bound; by hand all are run (\`--seconds\`). The shim's counts are compared with those of strace.
+
+Every request gets an answer, or its connection ends, within a deadline; so does the start and the stop. The process never ends by itself; a start may be refused with a documented message and exit code, a stop
+may end with 1 and say so. After STORAGE_FAILURE no write is taken; LOG_FULL goes away by itself when the next call succeeds. An interrupted call, a short one, one that would block, and a
+line of the log that cannot be written are not noticed by any client. Behind the start without faults everything is there that was acknowledged, \`WRITTEN\` as well as \`FORCED\`, with its bytes; every partition
+opens and takes writes.
+`.trim();
+
+export const syscalls: Rung = {
+  name: "syscalls",
+  title: "system calls fail, one at a time, at every occurrence",
+  about,
+  unfit: async () => {
+    if (process.platform !== "linux") return "the shim is for Linux";
+    return (await hasCompiler()) ? undefined : "there is no C compiler";
+  },
+  run,
+};
+
+async function run(stage: Stage): Promise<RungResult> {
+  const { directory, product, seed, root } = stage;
+  const library = await buildShim(root, directory);
+  const dataSettings = async (dataDir: string): Promise<Settings> => ({
+    ...(await writeSettings(directory, dataDir, SCALE)),
+    "ops.enabled": true,
+    "ops.port": 0,
+    "retention.check.ms": 30,
+    "stop.timeout.ms": "10s",
+  });
+  const common = await dataSettings("");
+  const settings = (dataDir: string): Settings => ({ ...common, "data.dir": dataDir });
+  const bases = [
+    await makeBase(stage, settings(join(directory, "base"))),
+    { directory: undefined, ledgers: ledgersOf(SCALE, seed + 1) },
+  ];
+  const runOne = (name: string, base: Base, injection?: Injection, wrapper?: readonly string[]): Promise<CaseResult> =>
+    runCase({
+      product,
+      library,
+      base,
+      directory: join(directory, name),
+      settings: (dataDir) => ({ ...settings(dataDir), "fetch.mode": heapFor(injection) ? "HEAP" : "ZERO_COPY" }),
+      injection,
+      wrapper,
+    });
+
+  const skipped: Skipped[] = [];
+  const failures: Failure[] = [];
+  const counts: Record<string, number> = { cases: 0 };
+  let losses = 0;
+  const count = (what: string, by = 1): void => {
+    counts[what] = (counts[what] ?? 0) + by;
+  };
+  const took = (result: CaseResult, injection?: Injection): void => {
+    losses += result.losses;
+    count("records acknowledged", result.acknowledged);
+    for (const what of result.wrong) failures.push({ what, replay: replayOf("syscalls", stage) });
+    if (injection === undefined) return;
+    count("cases");
+    if (result.failed === 0) count("cases whose call did not come this time");
+    else count(`failed ${injection.call.name}`);
+    if (result.noticed) count("noticed by a client or an operator");
+  };
+
+  const columns: (readonly Todo[])[] = [];
+  const random = new Random(seed);
+  for (const base of bases) {
+    const without = await runOne("count", base);
+    took(without);
+    for (const [index, { name }] of CALLS.entries()) count(`${name} calls in the scenario`, without.counts[index]);
+    columns.push(...todos(base, without.counts, random));
+    if (failures.length > 0) continue;
+    const odd = await compareWithStrace(directory, (wrapper) => runOne("strace", base, undefined, wrapper));
+    if (odd.skipped !== undefined) skipped.push({ what: "the comparison with strace", why: odd.skipped });
+    for (const what of odd.wrong ?? []) failures.push({ what, replay: replayOf("syscalls", stage) });
+  }
+  const cases = interleaved(columns, random);
+  counts["cases there are"] = cases.length;
+  const seconds = stage.seconds ?? (stage.rounds === undefined ? SECONDS : Number.POSITIVE_INFINITY);
+  const until = performance.now() + seconds * 1000;
+  const wanted = cases.slice(0, stage.rounds ?? cases.length);
+  let next = 0;
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      while (next < wanted.length && performance.now() < until && failures.length < FAILURES_MAX) {
+        const number = next++;
+        const { base, injection } = wanted[number];
+        took(await runOne(`case-${number}`, base, injection), injection);
+        if (counts.cases % 100 === 0) stage.progress(`${counts.cases} of ${wanted.length} cases, ${losses} losses`);
+      }
+    }),
+  );
+  if (next < cases.length) stage.progress(`${next} of ${cases.length} cases were run, a sample by the seed`);
+  return { counts, losses, failures, skipped };
+}
+
+/** Both ways out of a segment: which calls there are differs, so that sendfile has one of them to itself. */
+const heapFor = (injection: Injection | undefined): boolean =>
+  injection?.call.name === "pread" && injection.nth % 2 === 0;
+
+interface Todo {
+  readonly base: Base;
+  readonly injection: Injection;
+}
+
+/** For each pair of call and error all occurrences, shuffled. */
+function todos(base: Base, counts: readonly number[], random: Random): Todo[][] {
+  return CALLS.flatMap((call, index) =>
+    call.errors.map((failing) => {
+      const nths = Array.from({ length: counts[index] }, (_, nth) => nth + 1);
+      return random.shuffled(nths).map((nth) => ({ base, injection: { call, failing, nth } }));
+    }),
+  );
+}
+
+/** One of each column first, so that a sample has of everything. */
+function interleaved(columns: readonly (readonly Todo[])[], random: Random): Todo[] {
+  const all: Todo[] = [];
+  for (let row = 0; columns.some((column) => row < column.length); row++) {
+    all.push(...random.shuffled(columns.flatMap((column) => column.slice(row, row + 1))));
+  }
+  return all;
+}
+
+/** What a broker that was killed under load leaves: the same for all cases. */
+async function makeBase(stage: Stage, settings: Settings): Promise<Base> {
+  const ledgers = ledgersOf(SCALE, stage.seed);
+  const broker = await BrokerProcess.start(stage.product, settings, { cwd: stage.directory });
+  const options = { window: 2, batch: 6, forcedShare: 0.5, pauseMs: 6 };
+  const load = Load.start(broker.port, ledgers, options, new Random(stage.seed).fork("base"));
+  await new Promise((resolve) => setTimeout(resolve, BASE_LOAD_MS));
+  const wire = await Wire.connect(broker.port);
+  for (const ledger of ledgers) {
+    const told = (await tellAll(wire)).get(ledger.name);
+    if (told !== undefined) ledger.heard(told);
+  }
+  wire.destroy();
+  await broker.kill();
+  const { wrong } = await load.end();
+  if (wrong.length > 0) throw new Error(wrong.join("\n"));
+  return { directory: String(settings["data.dir"]), ledgers };
+}
