@@ -39,11 +39,11 @@ export function expected(shape: Shape, damage: Damage, damaged: Snapshot): Expec
   const whole = { mayOpen: true, end: written, exact: true, faithful: written, mayBeUnreadable: false };
   if (isSame) return { ...whole, mayRefuse: false };
   if (files.some((file) => file.endsWith(".log"))) return ofLogs(shape, damage, damaged);
-  // No record is touched, so none may be missing. An index is no reason to refuse, nor is the slot of the checkpoint that a torn write can damage: the one
-  // that does not count.
+  // No record is touched, so none may be missing. Only what says how the records lie is a reason to refuse, and the slot of the checkpoint that counts: a
+  // torn write can damage the other one alone.
   const [file] = files;
-  if (file.endsWith(".index") || file === "next.tmp") return { ...whole, mayRefuse: false };
-  return { ...whole, mayRefuse: file !== "checkpoint" || !countsAsBefore(after.get(file), damaged.get(file)) };
+  const isMark = file === "checkpoint" && !countsAsBefore(after.get(file), damaged.get(file));
+  return { ...whole, mayRefuse: file === "partition.json" || isMark };
 }
 
 function countsAsBefore(before: KeptFile | undefined, damaged: KeptFile | undefined): boolean {

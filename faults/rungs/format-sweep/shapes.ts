@@ -8,7 +8,8 @@ import { makePayload, PAYLOAD_BYTES_MIN } from "../../lib/history/payload.js";
 import { loadPackage } from "../../lib/product.js";
 import type { Random } from "../../lib/random.js";
 import type { Product } from "../../lib/rung.js";
-import { type Snapshot, takeSnapshot } from "./snapshot.js";
+import { walkSegment } from "./model.js";
+import { layDown, logsOf, type Snapshot, takeSnapshot } from "./snapshot.js";
 
 export interface Shape {
   readonly name: string;
@@ -56,6 +57,18 @@ class Writing {
     this.truth.push(...payloads);
   }
 
+  /** As a kill leaves it, with the end of its last record missing; opened again, which moves the rest away and begins an epoch. */
+  async tear(): Promise<void> {
+    const snapshot = new Map(takeSnapshot(this.dir));
+    const file = logsOf(snapshot).at(-1)!;
+    const { bytes, mtime } = snapshot.get(file)!;
+    snapshot.set(file, { bytes: bytes.subarray(0, walkSegment(bytes, this.log.recordFormat).end - 3), mtime });
+    await this.log.close();
+    layDown(this.dir, snapshot);
+    this.truth.pop();
+    await this.open();
+  }
+
   async reopen(): Promise<void> {
     await this.log.close();
     await this.open();
@@ -75,6 +88,15 @@ const plans: readonly Plan[] = [
       await log.append([50, 20], "forced");
     },
     last: [90, 17, 44],
+  },
+  {
+    name: "torn before",
+    make: async (log) => {
+      await log.append([60, 60, 200], "forced");
+      await log.append([300], "written");
+      await log.tear();
+    },
+    last: [150, 260],
   },
   { name: "over sectors", make: (log) => log.append([100, 300], "forced"), last: [700, 500, 611] },
   { name: "one large", make: (log) => log.append([130], "forced"), last: [2600] },
@@ -114,38 +136,39 @@ export async function makeShapes(
   random: Random,
 ): Promise<Shape[]> {
   const { openLog } = await loadPackage(product);
-  const shapes: Shape[] = [];
-  for (const plan of plans) {
-    const name = `${plan.name}, ${mode}, ${format}`;
+  const made = plans.map((plan) => {
+    const dir = join(directory, `shape-${plan.name.replaceAll(" ", "-")}-${mode}-${format}`);
+    const draw = random.fork(plan.name);
     const options: Options = {
       mode,
       recordFormat: format,
       segmentBytes: SEGMENT_BYTES,
-      indexIntervalBytes: random.pick([64, 512, 4096]),
+      indexIntervalBytes: draw.pick([64, 512, 4096]),
       diskReserveBytes: 0,
     };
-    const dir = join(directory, `shape-${plan.name.replaceAll(" ", "-")}-${mode}-${format}`);
-    const writing = new Writing(dir, options, openLog);
-    await writing.open();
-    await plan.make(writing);
-    if (plan.retentionBytes !== undefined) {
-      await retain(writing, plan.retentionBytes);
-      await writing.append([33], "forced");
-    }
-    const before = takeSnapshot(dir);
-    const lastBatch = writing.truth.length;
-    // Sizes that differ a little from run to run, so that records end at every place of a sector over many runs.
-    await writing.append(
-      plan.last.map((size) => Math.max(PAYLOAD_BYTES_MIN, size - random.int(0, 8))),
-      "written",
-    );
-    const { logStartOffset } = writing.log;
-    if (plan.closed) await writing.log.close();
-    const after = takeSnapshot(dir);
-    await writing.log.close();
-    shapes.push({ name, options, format, before, after, truth: writing.truth, logStartOffset, lastBatch });
+    return makeShape(plan, `${plan.name}, ${mode}, ${format}`, new Writing(dir, options, openLog), draw);
+  });
+  return Promise.all(made);
+}
+
+async function makeShape(plan: Plan, name: string, writing: Writing, random: Random): Promise<Shape> {
+  const { dir, options } = writing;
+  await writing.open();
+  await plan.make(writing);
+  if (plan.retentionBytes !== undefined) {
+    await retain(writing, plan.retentionBytes);
+    await writing.append([33], "forced");
   }
-  return shapes;
+  const before = takeSnapshot(dir);
+  const lastBatch = writing.truth.length;
+  // Sizes that differ a little from run to run, so that records end at every place of a sector over many runs.
+  const sizes = plan.last.map((size) => Math.max(PAYLOAD_BYTES_MIN, size - random.int(0, 8)));
+  await writing.append(sizes, "written");
+  const { logStartOffset, recordFormat: format } = writing.log;
+  if (plan.closed) await writing.log.close();
+  const after = takeSnapshot(dir);
+  await writing.log.close();
+  return { name, options, format, before, after, truth: writing.truth, logStartOffset, lastBatch };
 }
 
 const RETAINED_MS = 20_000;
