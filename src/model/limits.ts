@@ -334,3 +334,6 @@ export const PRODUCER_LOOK_MS_MIN = 5;
 export const PRODUCER_LOOK_MS_MAX = 1_000;
 /** Regions that a producer keeps for batches to come: a few megabytes at the default size. */
 export const PRODUCER_SPARES_MAX = 16;
+
+/** Of partition.json and millrace.json, which have some twenty bytes: enough to show what somebody else put there. */
+export const SMALL_FILE_BYTES_MAX = 64 * 1024;

@@ -5,7 +5,6 @@
 //
 // The layout is written before the first partition is made. It must not know topics or partitions.
 
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MillraceError } from "../model/errors.js";
 import { type DirectoryLock, native } from "../native/binding.js";
@@ -13,6 +12,7 @@ import { isMissing } from "./damage.js";
 import type { StorageEvent } from "./events.js";
 import { makeDirectory } from "./make-directory.js";
 import { LOCK_FILE } from "./segment-name.js";
+import { readSmallFile } from "./small-file.js";
 
 export const LAYOUT_FILE = "millrace.json";
 
@@ -65,7 +65,7 @@ export async function settleLayout(
 async function readLayout(file: string, path: string): Promise<number | undefined> {
   let text: string;
   try {
-    text = await readFile(file, "utf8");
+    text = await readSmallFile(file);
   } catch (cause) {
     if (isMissing(cause)) return undefined;
     throw unusable(path, (cause as Error).message, cause);
@@ -81,7 +81,7 @@ export async function layoutProblem(
 ): Promise<{ readonly path: string; readonly what: string } | undefined> {
   const file = join(path, LAYOUT_FILE);
   try {
-    const text = await readFile(file, "utf8");
+    const text = await readSmallFile(file);
     const layout = parseLayout(text);
     if (layout === undefined) return { path: file, what: noLayoutText(text) };
     return layout > UPGRADES.length ? { path: file, what: newerText(layout, UPGRADES.length) } : undefined;

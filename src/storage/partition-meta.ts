@@ -3,13 +3,13 @@
 //
 //   {"version": 1, "recordFormat": "crc32c"}
 
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MillraceError } from "../model/errors.js";
 import type { RecordFormat } from "../model/record-format.js";
 import { native } from "../native/binding.js";
 import { isMissing, PartitionDamagedError } from "./damage.js";
 import { META_FILE } from "./segment-name.js";
+import { readSmallFile } from "./small-file.js";
 import { isRecordFormat } from "./stored-format.js";
 
 const VERSION = 1;
@@ -19,7 +19,7 @@ export async function readMeta(dir: string): Promise<RecordFormat | undefined> {
   const path = join(dir, META_FILE);
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = await readSmallFile(path);
   } catch (cause) {
     if (isMissing(cause)) return undefined;
     throw cause;
