@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -40,6 +41,8 @@ struct Mounted {
   std::string dir;
   /** -1: it has none. */
   int loop;
+  /** Of the image. */
+  std::uint64_t inode;
 };
 std::vector<Mounted> mounted;
 
@@ -79,7 +82,8 @@ std::string Mount(const std::string& type, const std::string& image, const std::
     }
     const bool done = mount(path.c_str(), dir.c_str(), type.c_str(), MS_NODEV | MS_NOSUID, nullptr) == 0;
     answer = done ? "ok" : Problem("mount");
-    if (done) mounted.push_back({dir, number});
+    struct stat image_stat{};
+    if (done && fstat(backing, &image_stat) == 0) mounted.push_back({dir, number, image_stat.st_ino});
     close(loop);
     break;
   }
@@ -92,18 +96,20 @@ std::string MountTmpfs(const std::string& bytes, const std::string& dir) {
   const std::string options = "size=" + bytes;
   if (mount("tmpfs", dir.c_str(), "tmpfs", MS_NODEV | MS_NOSUID, options.c_str()) != 0)
     return Problem("mount");
-  mounted.push_back({dir, -1});
+  mounted.push_back({dir, -1, 0});
   return "ok";
 }
 
-/** Until the kernel has let go of it: another mount namespace that just ended may hold it a little longer. */
-bool WaitForLoop(int number) {
+/** Until the kernel has let go of it: another mount namespace that just ended may hold it a little longer. With
+ * another image in it somebody else has it already. */
+bool WaitForLoop(int number, std::uint64_t inode) {
   const std::string path = "/dev/loop" + std::to_string(number);
   for (int tries = 0; tries < kBusyTries; tries++) {
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) return true;
     loop_info64 info;
-    const bool free = ioctl(fd, LOOP_GET_STATUS64, &info) != 0 && errno == ENXIO;
+    const bool known = ioctl(fd, LOOP_GET_STATUS64, &info) == 0;
+    const bool free = known ? info.lo_inode != inode : errno == ENXIO;
     close(fd);
     if (free) return true;
     usleep(1000);
@@ -119,8 +125,9 @@ std::string Unmount(const std::string& dir) {
   for (std::size_t i = mounted.size(); i-- > 0;) {
     if (mounted[i].dir != dir) continue;
     const int loop = mounted[i].loop;
+    const std::uint64_t inode = mounted[i].inode;
     mounted.erase(mounted.begin() + static_cast<std::ptrdiff_t>(i));
-    if (loop >= 0 && !WaitForLoop(loop)) return "failed the loop device stays in use";
+    if (loop >= 0 && !WaitForLoop(loop, inode)) return "failed the loop device stays in use";
     break;
   }
   return "ok";
