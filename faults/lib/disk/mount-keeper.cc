@@ -100,8 +100,8 @@ std::string MountTmpfs(const std::string& bytes, const std::string& dir) {
   return "ok";
 }
 
-/** Until the kernel has let go of it: another mount namespace that just ended may hold it a little longer. With
- * another image in it somebody else has it already. */
+/** Until the kernel has let go of it: another mount namespace that just ended may hold it a little longer.
+ * With another image in it somebody else has it already. */
 bool WaitForLoop(int number, std::uint64_t inode) {
   const std::string path = "/dev/loop" + std::to_string(number);
   for (int tries = 0; tries < kBusyTries; tries++) {
