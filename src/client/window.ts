@@ -3,7 +3,8 @@
 export class Window {
   private bytes = 0;
   private requests = 0;
-  private waiting: (() => void)[] = [];
+  private readonly forRoom: (() => void)[] = [];
+  private readonly forEmpty: (() => void)[] = [];
 
   constructor(
     private readonly bytesMax: number,
@@ -32,22 +33,22 @@ export class Window {
   leave(bytes: number, requests = 1): void {
     this.bytes -= bytes;
     this.requests -= requests;
-    const { waiting } = this;
-    this.waiting = [];
-    for (const resolve of waiting) resolve();
+    // Nobody is woken for nothing: there may be thousands, and an answer to each of their requests.
+    if (!this.isFull) wake(this.forRoom);
+    if (this.isEmpty) wake(this.forEmpty);
   }
 
   /** Resolves when there is room. */
   async room(): Promise<void> {
-    while (this.isFull) await this.change();
+    while (this.isFull) await new Promise<void>((resolve) => this.forRoom.push(resolve));
   }
 
   /** Resolves when nothing is on its way. */
   async empty(): Promise<void> {
-    while (!this.isEmpty) await this.change();
+    while (!this.isEmpty) await new Promise<void>((resolve) => this.forEmpty.push(resolve));
   }
+}
 
-  private change(): Promise<void> {
-    return new Promise((resolve) => this.waiting.push(resolve));
-  }
+function wake(waiting: (() => void)[]): void {
+  for (const resolve of waiting.splice(0)) resolve();
 }

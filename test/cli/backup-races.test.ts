@@ -108,6 +108,19 @@ describe("a backup beside retention", () => {
     await expect(plan(dir)).rejects.toBeInstanceOf(Moved);
   });
 
+  it("asks the broker anew when retention went past what had been durable a moment before", async () => {
+    const dir = await partition();
+    const behind = { durableOffset: 0, segmentBase: 0, position: 0, logStartOffset: 0, bootId: "", epochs: [] };
+    await CheckpointFile.fresh(dir).write(behind);
+    const passed = plan(dir, 1, () => {
+      remove(dir, segmentsOf(dir).slice(0, 3));
+      return 0;
+    });
+    await expect(passed).rejects.toBeInstanceOf(Moved);
+    const [start = 0] = segmentsOf(dir);
+    expect(await offsetsIn((await copied(await plan(dir, RECORDS, () => start))).dir)).toEqual(range(start, RECORDS));
+  });
+
   it("ends at the durable offset, wherever in a segment that lies", async () => {
     const dir = await partition();
     const bases = segmentsOf(dir);

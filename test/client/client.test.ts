@@ -5,9 +5,10 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { Client } from "../../src/client/client.js";
 import { brokerBackend, connect } from "../../src/client/connect.js";
 import type { Backend } from "../../src/client/link.js";
+import { ErrorCodes } from "../../src/model/error-codes.js";
 import { offset } from "../../src/model/ids.js";
 import { RequestKind } from "../../src/protocol/api-keys.js";
-import { FakeBroker, fetchAnswerTo } from "../support/fake-broker.js";
+import { errorAnswer, FakeBroker, fetchAnswerTo } from "../support/fake-broker.js";
 import { clientOf, fill } from "./subscription/reading.js";
 
 const code = (expected: string) => expect.objectContaining({ code: expected });
@@ -85,6 +86,23 @@ describe("a client", () => {
     await sleep(300);
     await FakeBroker.start({ port });
     expect((await waiting)[0]?.topic).toBe("orders");
+  });
+
+  it("asks again what was open on a connection whose broker stops, refused itself or beside what was refused", async () => {
+    const { broker, client } = await clientOf();
+    await client.topics();
+    let asked = 0;
+    // The first is refused; the others have no answer when the connection goes.
+    broker.intercept = ({ kind, socket, correlationId }) => {
+      if (asked === 3 || (kind !== RequestKind.METADATA_V2 && kind !== RequestKind.LIST_OFFSETS_V1)) return false;
+      if (asked++ === 0) socket.write(errorAnswer(correlationId, ErrorCodes.SHUTTING_DOWN));
+      return true;
+    };
+    const open = [client.topics(), client.topics(["orders"]), client.listOffsets("orders", 0, "latest")];
+    const [all, named, place] = await Promise.all(open);
+    expect([all, named]).toMatchObject([[{ topic: "orders" }], [{ topic: "orders" }]]);
+    expect(place).toEqual({ offset: 0, timestampMs: -1 });
+    expect([asked, broker.connections]).toEqual([3, 2]);
   });
 
   it("gives up asking after retryMs, and asks anew the next time", async () => {

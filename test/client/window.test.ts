@@ -1,6 +1,6 @@
 // What may be on its way.
 
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Window } from "../../src/client/window.js";
 
 async function isWaiting(promise: Promise<void>): Promise<boolean> {
@@ -20,6 +20,21 @@ describe("a window", () => {
       window.leave(60);
       expect(await isWaiting(room)).toBe(false);
     }
+  });
+
+  it("wakes nobody for an answer that makes no room", async () => {
+    const window = new Window(1, 3);
+    for (let i = 0; i < 3; i++) window.enter(10);
+    const looks = vi.spyOn(window, "isFull", "get");
+    const waiting = Promise.all(Array.from({ length: 100 }, () => window.room()));
+    await isWaiting(Promise.resolve());
+    looks.mockClear();
+    window.leave(10);
+    window.leave(10);
+    expect(await isWaiting(waiting.then(() => undefined))).toBe(true);
+    expect(looks.mock.calls.length).toBeLessThan(5);
+    window.leave(10);
+    await waiting;
   });
 
   it("lets everybody wait until nothing is on its way", async () => {

@@ -46,6 +46,8 @@ export class Dispatch {
   private release: (() => void) | undefined;
   /** Why nothing is taken. */
   private refusal: MillraceError | undefined;
+  /** Why nothing is taken as long as there is this link: the next broker may know more. */
+  private unfit: { readonly link: Link; readonly error: MillraceError } | undefined;
 
   constructor(
     backend: Backend,
@@ -86,6 +88,7 @@ export class Dispatch {
   /** The topic's route, or why nothing so large can be taken for it now. */
   admit(topic: string, cost: number): Route | MillraceError {
     if (this.refusal !== undefined) return this.refusal;
+    if (this.unfit !== undefined && this.unfit.link === this.link) return this.unfit.error;
     let route = this.routes.get(topic);
     if (route === undefined) {
       const bad = badTopic(topic);
@@ -205,9 +208,10 @@ export class Dispatch {
       1,
       Math.min(this.settings.batchBytes, link.maxFrameBytes - REQUEST_BYTES_MAX),
     );
-    if (this.settings.isExclusive && !(link.supports(ApiKey.PRODUCE, 2) && link.supports(ApiKey.METADATA, 2))) {
-      const text = `the broker at ${link.address} is too old for a producer that is the only writer: it does not know PRODUCE v2`;
-      this.rejectWaiting(new MillraceError("UNSUPPORTED_VERSION", text), false);
+    const unfit = this.settings.isExclusive ? unfitForSoleWriter(link) : undefined;
+    if (unfit !== undefined) {
+      this.unfit = { link, error: unfit };
+      this.rejectWaiting(unfit, false);
       return;
     }
     // There may be more partitions than before.
@@ -254,4 +258,15 @@ export class Dispatch {
     const text = `${this.settings.queuedBytesMax} bytes of records wait to be acknowledged: await what send returns, or room() before it, or raise queuedBytesMax`;
     return new MillraceError("QUEUE_FULL", text);
   }
+}
+
+/** What a broker must know for its log's end to be found out and named. METADATA v1 says where readers may read to, which is not its end. */
+function unfitForSoleWriter(link: Link): MillraceError | undefined {
+  const missing = [
+    ...(link.supports(ApiKey.PRODUCE, 2) ? [] : ["PRODUCE v2"]),
+    ...(link.supports(ApiKey.METADATA, 2) ? [] : ["METADATA v2"]),
+  ];
+  if (missing.length === 0) return undefined;
+  const text = `the broker at ${link.address} is too old for a producer that is the only writer: it does not know ${missing.join(" and ")}`;
+  return new MillraceError("UNSUPPORTED_VERSION", text);
 }

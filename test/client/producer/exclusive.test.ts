@@ -5,7 +5,7 @@ import { Producer } from "../../../src/client/producer/producer.js";
 import type { ProducerOptions } from "../../../src/client/producer/producer-options.js";
 import { ErrorCodes } from "../../../src/model/error-codes.js";
 import { offset, partitionId } from "../../../src/model/ids.js";
-import { OLDEST_VERSIONS, RequestKind } from "../../../src/protocol/api-keys.js";
+import { ApiKey, OLDEST_VERSIONS, RequestKind, SUPPORTED_VERSIONS } from "../../../src/protocol/api-keys.js";
 import { encodeMetadataResponse } from "../../../src/protocol/metadata.js";
 import { decodeProduceV2, ProduceHeader } from "../../../src/protocol/produce.js";
 import { FakeBroker, type FakeOptions, type FakeRequest } from "../../support/fake-broker.js";
@@ -26,6 +26,10 @@ const written = (count: number) => Array.from({ length: count }, (_, i) => [`${i
 
 const bases = async (sent: readonly Promise<{ readonly baseOffset: number }>[]) =>
   (await Promise.all(sent)).map(({ baseOffset }) => baseOffset);
+
+/** Everything, but of some requests no more than this version. */
+const versions = (most: Readonly<Record<number, number>>) =>
+  SUPPORTED_VERSIONS.map((range) => ({ ...range, maxVersion: Math.min(range.maxVersion, most[range.apiKey] ?? 99) }));
 
 /** The offset that a request expects. */
 function expectedOf({ frame }: FakeRequest): number {
@@ -307,6 +311,23 @@ describe("a producer that is the only writer", () => {
     expect((await Promise.all(kept)).map(({ offset: at }) => at)).toEqual([0, 1, 2]);
     expect(texts(broker)).toEqual(["a", "b", "c"]);
     expect(await Promise.all(givenUp)).not.toContain("sent");
+  });
+
+  it("refuses a broker whose METADATA does not say where a log ends, and takes the one that comes after it", async () => {
+    const { producer, broker } = await started({ random: () => 0 }, { versions: versions({ [ApiKey.METADATA]: 1 }) });
+    for (let i = 0; i < 3; i++) {
+      const error = await producer.send("orders", "x").catch((caught: unknown) => caught);
+      expect(error).toMatchObject({
+        code: "UNSUPPORTED_VERSION",
+        message: expect.stringMatching(/not know METADATA v2$/),
+      });
+    }
+    expect(texts(broker)).toEqual([]);
+    broker.stop();
+    const { port } = broker;
+    const newer = await FakeBroker.start({ port });
+    await expect.poll(() => codeOf(producer.send("orders", "y"))).toBe("sent");
+    expect(texts(newer)).toEqual(["y"]);
   });
 
   it("refuses a broker that knows no expected offsets, and the ack none", async () => {
