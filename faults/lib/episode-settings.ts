@@ -23,7 +23,7 @@ export function episodeSettings(random: Random, dataDir: string, topic = "orders
   const partitions = random.pick([1, 1, 3]);
   const visibility = random.pick(["written", "durable"] as const);
   const recordFormat = random.pick(["crc32c", "crc32c", "plain"] as const);
-  const segmentBytes = random.pick([64, 256, 1024, 16 * 1024]) * KiB;
+  const segmentBytes = random.pick([16, 64, 256, 4096]) * KiB;
   const frameBytes = Math.min(segmentBytes - 4 * KiB, 8 * 1024 * KiB);
   const retention = random.chance(0.5);
   const sometimes = (chance: number, settings: Settings): Settings => (random.chance(chance) ? settings : {});
@@ -41,7 +41,7 @@ export function episodeSettings(random: Random, dataDir: string, topic = "orders
     ...sometimes(0.2, { "flush.every.ms": random.pick([5, 50]) }),
     ...sometimes(0.2, { "flush.every.records": random.pick([10, 500]) }),
     ...sometimes(0.3, { "index.cache.bytes": 64 * KiB }),
-    ...(retention ? { "retention.bytes": segmentBytes * random.pick([1, 4]), "retention.check.ms": 20 } : {}),
+    ...(retention ? { "retention.bytes": segmentBytes * random.pick([1, 4, 20]), "retention.check.ms": 20 } : {}),
     ...(retention && random.chance(0.3) ? { "retention.ms": random.pick([100, 1000]) } : {}),
   };
   return { settings, partitions, visibility, retention, recordFormat, batchBytes: frameBytes - 4 * KiB };

@@ -18,6 +18,12 @@ const run = promisify(execFile);
 const TOPIC = "orders";
 
 const WARNINGS = 6;
+/** Kinds of lines of the broker's log that show what it went through. */
+const TOLD: Readonly<Record<string, string>> = {
+  "segment.rolled": "segments rolled",
+  "segment.removed": "segments removed by retention",
+  "recovery.torn": "torn ends cut",
+};
 const isWarning = ({ level }: LogLine): boolean => level !== "info" && level !== "debug";
 
 export class Episode {
@@ -28,6 +34,7 @@ export class Episode {
   broker: BrokerProcess | undefined;
   #load: Load | undefined;
   readonly #warned: LogLine[] = [];
+  #heeded: BrokerProcess | undefined;
   #settings: Settings;
 
   constructor(
@@ -50,11 +57,26 @@ export class Episode {
 
   /** What brokers of this episode warned of, the last words of each. */
   get warnings(): string {
-    const lines = [...this.#warned, ...(this.broker?.lines.filter(isWarning) ?? [])];
-    return lines
+    this.#heed();
+    return this.#warned
       .slice(-WARNINGS)
       .map(({ msg }) => msg)
       .join("; ");
+  }
+
+  /** What brokers of this episode told of, by kind. */
+  readonly told: Record<string, number> = Object.fromEntries(Object.values(TOLD).map((what) => [what, 0]));
+
+  /** Takes up what the broker has told so far; each once. */
+  #heed(): void {
+    const { broker } = this;
+    if (broker === undefined || this.#heeded === broker) return;
+    this.#heeded = broker;
+    for (const line of broker.lines) {
+      if (isWarning(line)) this.#warned.push(line);
+      const what = TOLD[line.kind ?? ""];
+      if (what !== undefined) this.told[what]++;
+    }
   }
 
   get settings(): Settings {
@@ -63,7 +85,7 @@ export class Episode {
 
   /** Starts the broker, and the load with the first one. */
   async start(): Promise<BrokerProcess> {
-    this.#warned.push(...(this.broker?.lines.filter(isWarning) ?? []));
+    this.#heed();
     const broker = await BrokerProcess.start(this.product, this.#settings, this.options);
     this.broker = broker;
     this.history.restarted();
@@ -101,8 +123,10 @@ export class Episode {
     const broker = await this.start();
     const logs = await readLogs(this.target, broker.port);
     await this.stop();
+    this.#heed();
     await this.#verify();
-    return checkHistory(this.history, logs);
+    const verdict = checkHistory(this.history, logs);
+    return { ...verdict, counts: { ...verdict.counts, ...this.told } };
   }
 
   /** The command finds nothing wrong with what a clean stop left. */

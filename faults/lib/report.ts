@@ -43,9 +43,20 @@ function table(rungs: readonly Rung[], sums: ReadonlyMap<string, Sum>): string[]
   const rows = rungs.map((rung) => {
     const sum = sums.get(rung.name)!;
     const ran = sum.runs === 0 ? "not run" : `${sum.runs} in ${hours(sum.seconds)}`;
-    return `| [${rung.name}](#${rung.name}) | ${ran} | ${counted(sum)} | ${sum.runs === 0 ? "" : sum.losses} |`;
+    const cells = [
+      `[${rung.name}](#${rung.name})`,
+      ran,
+      counted(sum),
+      sum.runs === 0 ? "" : sum.losses,
+      sum.failed || "",
+    ];
+    return `| ${cells.join(" | ")} |`;
   });
-  return ["| rung | runs | tried | losses |", "|---|---|---|--:|", ...rows];
+  return [
+    "| rung | runs that found nothing | tried in them | losses | runs that found something |",
+    "|---|---|---|--:|--:|",
+    ...rows,
+  ];
 }
 
 function section(rung: Rung, outcomes: readonly Outcome[], sum: Sum): string[] {
@@ -87,8 +98,8 @@ export function trustPage(rungs: readonly Rung[], outcomes: readonly Outcome[], 
     "",
     "What was done to break millrace, and what came of it. What is promised is in [promises.md](promises.md). Each rung below is a command,",
     "`npm run faults -- RUNG`; it prints its seed, and `--seed N` makes the same choices again. All of them run, bounded, in continuous",
-    "integration, and for longer by hand. What is added up here are the runs that found nothing; those that found something are in the",
-    "[list of bugs](#bugs-that-it-found).",
+    "integration, and for longer by hand. What is added up here are the runs that found nothing. What the others found in the product is in the",
+    "[list of bugs](#bugs-that-it-found), each with the test that keeps it mended; what they found in the ladder itself was mended there.",
     "",
     places(outcomes),
     "",

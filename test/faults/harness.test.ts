@@ -117,8 +117,8 @@ describe("the ladder's harness", () => {
     await writeOutcome(dir, { ...outcome, seed: 4, failures: [{ what: "x", replay: "y" }] });
     await writeOutcome(dir, outcome);
     const page = trustPage([one, two], await readOutcomes(dir), "<!-- about -->\n| what |\n");
-    expect(page).toContain("| [one](#one) | 2 in 1 min | 5 012 cuts | 0 |");
-    expect(page).toContain("| [two](#two) | not run | – |  |");
+    expect(page).toContain("| [one](#one) | 2 in 1 min | 5 012 cuts | 0 | 1 |");
+    expect(page).toContain("| [two](#two) | not run | – |  |  |");
     expect(page).toContain("Seeds: 3, 7. The last run");
     expect(page).toContain("What one does.");
     expect(page).toContain("Cut on ext4.");

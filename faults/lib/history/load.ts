@@ -63,7 +63,7 @@ export function mixedLoad(random: Random, partitions: number, most: LoadBounds =
     recordBytes: random.pick([60, 400, most.recordBytes ?? 5_000]),
     batchBytes: most.batchBytes ?? 1_000_000,
     window: random.pick([1, 4, 32]),
-    pauseMs: random.pick([1, 5, 20]),
+    pauseMs: random.pick([0, 1, 5]),
   }));
   const consumers = Array.from({ length: random.int(1, 4) }, (_, at) => ({
     partition: at < partitions ? at : random.int(0, partitions),

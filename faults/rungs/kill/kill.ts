@@ -53,7 +53,7 @@ export const kill: Rung = {
   about: `
 A broker in a process of its own, producers and consumers on it that write down every call and every answer, and \`SIGKILL\` at a random moment: while it
 serves, while it stops, while it starts and recovers. Then it is started again, sometimes with the other write path, and the load goes on. Settings are
-drawn anew for each episode: both paths, both formats, both visibilities, segments from 64 KiB on (so that it dies in rolls, seals and
+drawn anew for each episode: both paths, both formats, both visibilities, segments from 16 KiB on (so that it dies in rolls, seals and
 retention), flush policies. The oracle is the [history](#history): every record that was acknowledged, as \`written\` or \`forced\`, and every record that a consumer
 saw is there, at its offset, once; \`millrace verify\` finds nothing wrong with the files.
 `,
