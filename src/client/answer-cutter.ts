@@ -3,8 +3,9 @@
 // payload is so copied at most once, a large one only in its first part, and small answers never.
 
 import { MillraceError } from "../model/errors.js";
-import { CLIENT_READ_IN_PLACE_BYTES } from "../model/limits.js";
+import { CLIENT_READ_HEAD_BYTES, CLIENT_READ_IN_PLACE_BYTES } from "../model/limits.js";
 import { LENGTH_BYTES, RESPONSE_HEADER_BYTES } from "../protocol/frame.js";
+import { answerMemory } from "./answer-memory.js";
 
 export interface AnswerSink {
   /** How many bytes the next answer may have behind its length prefix. Throws BAD_RESPONSE when none is expected. */
@@ -26,6 +27,9 @@ export class AnswerCutter {
   private gathered = 0;
   /** The next bytes are read into what is being gathered. */
   private inPlace = false;
+  /** The last answer was large, and so will the next one be. */
+  private lastWasLarge = false;
+  private readonly headRoom: Uint8Array;
 
   constructor(
     /** What the socket reads into, mostly. */
@@ -33,13 +37,16 @@ export class AnswerCutter {
     private readonly sink: AnswerSink,
   ) {
     this.view = new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
+    this.headRoom = buffer.subarray(0, CLIENT_READ_HEAD_BYTES);
   }
 
   /** What the socket is to read into next; what it has read is to be taken before it is asked for again. */
   room(): Uint8Array {
     const { gathering, gathered } = this;
     this.inPlace = gathering !== undefined && gathering.length - gathered >= CLIENT_READ_IN_PLACE_BYTES;
-    return this.inPlace && gathering !== undefined ? gathering.subarray(gathered) : this.buffer;
+    if (this.inPlace && gathering !== undefined) return gathering.subarray(gathered);
+    // What comes with the head of a large answer is copied once more: not much.
+    return this.lastWasLarge && gathering === undefined ? this.headRoom : this.buffer;
   }
 
   /** Takes the first `bytes` bytes of what was read into. Throws BAD_RESPONSE: nobody knows then where the next answer begins. */
@@ -91,7 +98,8 @@ export class AnswerCutter {
   private begin(length: number): void {
     // All at once, though a broker's word is all there is for it: the length is within what this client asked for, and
     // pages that no byte arrives for are never touched.
-    this.gathering = Buffer.allocUnsafeSlow(length);
+    this.gathering = answerMemory(length);
+    this.lastWasLarge = length > this.buffer.length;
     this.gathered = 0;
   }
 

@@ -11,6 +11,7 @@ import { decodeHelloResponse } from "../protocol/hello.js";
 import { decodeListOffsetsResponse } from "../protocol/list-offsets.js";
 import { decodeMetadataResponse } from "../protocol/metadata.js";
 import { decodeProduceResponse } from "../protocol/produce.js";
+import { holdsBatches } from "./answer-memory.js";
 import { brokerError } from "./errors.js";
 import type { FetchAnswer, MultiFetchAnswer, OpenRequest } from "./request-queue.js";
 
@@ -57,14 +58,20 @@ export function settle(request: OpenRequest, view: DataView, from: number, end: 
 
 function fetchAnswer(view: DataView, from: number, end: number, owned: boolean): FetchAnswer {
   const { highWatermark, payloadFrom, payloadBytes } = decodeFetchResponse(view, from, end);
-  return { highWatermark, payload: payloadAt(view, payloadFrom, payloadBytes, owned) };
+  const payload = payloadAt(view, payloadFrom, payloadBytes, owned);
+  holdsBatches(payload.buffer, 1);
+  return { highWatermark, payload };
 }
 
 function multiFetchAnswer(view: DataView, from: number, end: number, owned: boolean): MultiFetchAnswer[] {
-  return decodeMultiFetchResponse(view, from, end).map(({ payloadFrom, payloadBytes, ...rest }) => ({
-    ...rest,
-    payload: payloadAt(view, payloadFrom, payloadBytes, owned),
-  }));
+  const results = decodeMultiFetchResponse(view, from, end);
+  const batches = results.filter(({ payloadBytes }) => payloadBytes > 0).length;
+  return results.map(({ payloadFrom, payloadBytes, ...rest }) => {
+    const payload = payloadAt(view, payloadFrom, payloadBytes, owned);
+    // Where it was copied each has memory of its own.
+    holdsBatches(payload.buffer, owned ? batches : 1);
+    return { ...rest, payload };
+  });
 }
 
 function payloadAt(view: DataView, from: number, bytes: number, owned: boolean): Uint8Array {

@@ -1,11 +1,14 @@
 // Whole records that one fetch brought, verified. They are views into the bytes that came: nothing is copied for each.
 
 import { badArgument } from "../model/arguments.js";
+import { MillraceError } from "../model/errors.js";
 import { type Offset, offset, type PartitionId } from "../model/ids.js";
 import { UNKNOWN } from "../protocol/fetch-multi.js";
+import { giveBack } from "./answer-memory.js";
 
 export class RecordBatch implements Iterable<Uint8Array> {
   private views: readonly Uint8Array[] | undefined;
+  private isReleased = false;
   /** Of `bytes`: asked of it for each record, they would cost as much as the view that is made with them. */
   private readonly buffer: ArrayBufferLike;
   private readonly byteOffset: number;
@@ -45,6 +48,7 @@ export class RecordBatch implements Iterable<Uint8Array> {
 
   /** The payloads, in order: views, made when first asked for. Iterating the batch itself keeps none of them. */
   get records(): readonly Uint8Array[] {
+    this.unlessReleased();
     this.views ??= Array.from(this);
     return this.views;
   }
@@ -54,12 +58,44 @@ export class RecordBatch implements Iterable<Uint8Array> {
     if (!(index >= 0 && index < this.length && Number.isInteger(index))) {
       throw badArgument("index", index, `a whole number below ${this.length}`);
     }
+    this.unlessReleased();
     const from = this.ranges[2 * index];
     return new Uint8Array(this.buffer, this.byteOffset + from, this.ranges[2 * index + 1] - from);
   }
 
   [Symbol.iterator](): IterableIterator<Uint8Array> {
+    this.unlessReleased();
     return new Payloads(this.buffer, this.byteOffset, this.ranges);
+  }
+
+  /**
+   * Says that nothing looks at these records any more, so that a later answer may use their memory; without, the garbage collector finds
+   * out. Worth it for whoever reads much and keeps nothing: fresh memory and its collection are a third of what a record of 1 KiB costs.
+   *
+   * Afterwards `records`, `at` and iterating throw CLOSED, and a record that was kept is empty (its `length` is 0): it never shows other
+   * bytes. Copy before what you keep, and wait for what still reads, such as a write to a file. Offsets, `length` and `lag` stay. A second
+   * call does nothing, nor does one on logs in this process.
+   *
+   * ```ts
+   * for await (const batch of client.replay("orders")) {
+   *   for (const record of batch) count(record);
+   *   batch.release();
+   * }
+   * ```
+   */
+  release(): void {
+    if (this.isReleased) return;
+    this.isReleased = true;
+    this.views = undefined;
+    giveBack(this.buffer);
+  }
+
+  private unlessReleased(): void {
+    if (!this.isReleased) return;
+    throw new MillraceError(
+      "CLOSED",
+      `the batch at ${this.baseOffset} of ${this.topic}-${this.partition} was released`,
+    );
   }
 }
 

@@ -213,6 +213,12 @@ export const TAIL_ALIVE_MS = 15_000;
 export const CLIENT_READ_BYTES = 256 * 1024;
 /** So much must be missing of an answer for the socket to read straight into it: below it, what comes behind would take a read of its own. */
 export const CLIENT_READ_IN_PLACE_BYTES = 64 * 1024;
+/** Read of an answer before its memory is there, when it will be a large one: its head, and little that is copied from here to there. */
+export const CLIENT_READ_HEAD_BYTES = 4 * 1024;
+/** Memory of answers that was given back is kept up to so many bytes: the batch in hand, the one ahead, and twice that for a second reader. */
+export const CLIENT_SPARE_BYTES = 8 * 1024 * 1024;
+/** Memory for answers is measured in such steps, so that an answer a few bytes longer fits where another was; below it, nothing is kept. */
+export const CLIENT_SPARE_GRANULE_BYTES = 64 * 1024;
 /** Small requests of one tick are gathered in such chunks; a larger one gets a chunk of its own. */
 export const CLIENT_CHUNK_BYTES = 64 * 1024;
 /** Requests of one tick are sent before the tick's end once they are so many bytes, so that the kernel can begin. */
