@@ -77,10 +77,12 @@ export class RecordBatch implements Iterable<Uint8Array> {
    * call does nothing, nor does one on logs in this process.
    *
    * ```ts
+   * let bytes = 0;
    * for await (const batch of client.replay("orders")) {
-   *   for (const record of batch) count(record);
+   *   for (const record of batch) bytes += record.length;
    *   batch.release();
    * }
+   * console.log(bytes);
    * ```
    */
   release(): void {
