@@ -3,7 +3,11 @@
 
 import type { Environment } from "../lib/environment.js";
 import { type CaseResult, type SideResult, shortNumber } from "../lib/figures.js";
+import { OTHERS } from "../lib/report.js";
 import type { Setting } from "./peer.js";
+
+/** More than this of the machine and the figures say as much about the others. */
+const OTHERS_MAX = 0.25;
 
 export interface PeerResult {
   readonly name: string;
@@ -103,9 +107,17 @@ function section(result: PeerResult): string {
   }
   const details = [...new Set(cases.flatMap(({ sides }) => sides.flatMap((side) => Object.keys(side.details))))];
   const columns = ["side", "records/s", "spread", "millrace to the peer", ...details, "sample"];
+  const others = Math.max(0, ...cases.flatMap(({ sides }) => sides.map((side) => side.details[OTHERS] ?? 0)));
   return [
     `## ${name} ${version}`,
     "",
+    ...(others > OTHERS_MAX
+      ? [
+          `**Doubtful:** other programs used up to ${others.toFixed(1)} of the ${e.cores} cores meanwhile (column *${OTHERS}*). Rates are what was left; what a record ` +
+            "costs (*CPU*) and ratios hold better.",
+          "",
+        ]
+      : []),
     `Node client: ${node}. ${e.date} UTC, commit ${e.commit}, ${e.cpu}, ${e.cores} cores, Linux ${e.kernel}, ${e.fileSystem} (${e.mountOptions}), Node ` +
       `${e.node}, congestion control ${e.congestionControl}, scheduling ${e.scheduling}, load before ${e.load}; \`${command}\`.`,
     "",

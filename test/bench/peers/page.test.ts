@@ -3,6 +3,7 @@
 import { describe, expect, it } from "vitest";
 import type { Environment } from "../../../bench/lib/environment.js";
 import { type Case, measureCase } from "../../../bench/lib/figures.js";
+import { OTHERS } from "../../../bench/lib/report.js";
 import { ackFor, recordsFor } from "../../../bench/peers/cases.js";
 import { type PeerResult, peersPage } from "../../../bench/peers/page.js";
 import { PAYLOAD, type Setting, shown } from "../../../bench/peers/peer.js";
@@ -16,10 +17,10 @@ const environment = {
   congestionControl: "reno",
 } as Environment;
 
-async function result(): Promise<PeerResult> {
+async function result(others = 0.1): Promise<PeerResult> {
   const side = (name: string, ...values: number[]) => {
     let at = 0;
-    const measure = () => Promise.resolve({ value: values[at++], details: { "p99 µs": 7 } });
+    const measure = () => Promise.resolve({ value: values[at++], details: { "p99 µs": 7, [OTHERS]: others } });
     return { name, command: `${name} --flag`, measure };
   };
   const one: Case = {
@@ -42,9 +43,9 @@ describe("the page about the peers", () => {
   it("gives millrace's rate divided by the peer's, pair by pair, in millrace's rows alone", async () => {
     const lines = peersPage([await result()]).split("\n");
     const rows = lines.filter((line) => /^\| (millrace|Other), /.test(line));
-    expect(rows[0]).toBe("| millrace, loadgen | 250 | 200 – 300 | **2.00** (1.00 – 3.00) | 7 | 2 × 3 s |");
-    expect(rows[1]).toBe("| Other, Node client | 50 | 50 – 50 |  | 7 | 2 × 3 s |");
-    expect(rows[2]).toBe("| Other, tool | 150 | 100 – 200 |  | 7 | 2 × 3 s |");
+    expect(rows[0]).toBe("| millrace, loadgen | 250 | 200 – 300 | **2.00** (1.00 – 3.00) | 7 | 0.1 | 2 × 3 s |");
+    expect(rows[1]).toBe("| Other, Node client | 50 | 50 – 50 |  | 7 | 0.1 | 2 × 3 s |");
+    expect(rows[2]).toBe("| Other, tool | 150 | 100 – 200 |  | 7 | 0.1 | 2 × 3 s |");
   });
 
   it("says what each promises, its version, its client and the commands", async () => {
@@ -55,6 +56,11 @@ describe("the page about the peers", () => {
     expect(page).toContain("congestion control reno");
     expect(page).toContain("Node client: its client 3.4.");
     expect(page).toContain("Other, tool --flag");
+  });
+
+  it("calls figures doubtful when others had much of the machine meanwhile, and no others", async () => {
+    expect(peersPage([await result(1.44)])).toContain("**Doubtful:** other programs used up to 1.4 of the 2 cores");
+    expect(peersPage([await result()])).not.toContain("Doubtful");
   });
 
   it("shows a peer that could not be had with the reason, and no table", () => {
