@@ -53,8 +53,10 @@ export async function askPeers(stand: Stand, names: readonly string[], report: b
     }
     stand.progress(`\n${entry.name} ${found.version}`);
     const result = await ask(stand, found.there);
-    if (report && !stand.quick) await replace(resultPath(stand.root, entry.id), JSON.stringify(result));
-    else process.stdout.write(peersPage([result]));
+    const kept = report && !stand.quick;
+    // Every sample with what it cost and what others took meanwhile: the page has medians.
+    await replace(resultPath(stand.root, entry.id, kept ? "" : "-aside"), JSON.stringify(result));
+    if (!kept) process.stdout.write(peersPage([result]));
   }
   if (report && !stand.quick) await writePage(stand);
   return 0;
@@ -78,7 +80,8 @@ async function ask(stand: Stand, peer: Peer): Promise<PeerResult> {
   };
 }
 
-const resultPath = (root: string, id: Peer["id"]): string => join(root, ".cache", "bench", "peers", `${id}.json`);
+const resultPath = (root: string, id: Peer["id"], mark = ""): string =>
+  join(root, ".cache", "bench", "peers", `${id}${mark}.json`);
 
 /** Out of the last full run of each. */
 async function writePage({ root, progress }: Stand): Promise<void> {
