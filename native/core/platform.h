@@ -39,6 +39,8 @@ ReserveResult ReserveBlocks(int fd, off_t from, off_t to);
 enum class PopulateResult { kPopulated, kFailed, kUnsupported };
 /** Faults pages of a shared mapping in for writing, and makes them dirty. */
 PopulateResult PopulateForWriting(void* address, std::size_t bytes);
+/** From here on a fault in the range of a mapping brings its own page and nothing around it. */
+void FaultAlone(void* address, std::size_t bytes);
 /** Writes dirty pages of the range to the disk and waits for that. No barrier: the disk may still hold them
  * in its cache. */
 void WriteOut(int fd, off_t position, std::size_t bytes);

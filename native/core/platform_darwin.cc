@@ -81,6 +81,8 @@ ReserveResult ReserveBlocks(int fd, off_t from, off_t to) {
 
 PopulateResult PopulateForWriting(void*, std::size_t) { return PopulateResult::kUnsupported; }
 
+void FaultAlone(void*, std::size_t) {}
+
 void WriteOut(int, off_t, std::size_t) {}
 
 void HandOverMapping(void* address, std::size_t written) {

@@ -118,6 +118,8 @@ PopulateResult PopulateForWriting(void* address, std::size_t bytes) {
   }
 }
 
+void FaultAlone(void* address, std::size_t bytes) { (void)::madvise(address, bytes, MADV_RANDOM); }
+
 void WriteOut(int fd, off_t position, std::size_t bytes) {
   (void)::sync_file_range(fd, position, static_cast<off_t>(bytes),
                           SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);

@@ -3,6 +3,7 @@
 
 #include "core/segment_writer.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -193,6 +194,32 @@ TEST("blocks are reserved filled with zeros, around which what was written stays
     EXPECT_TRUE(ReadWhole(config.path) == expected);
   });
 }
+
+#if defined(__linux__)
+
+TEST("filling reads in nothing behind what it fills, also when somebody faulted before") {
+  ScratchDir dir;
+  constexpr std::uint32_t kCapacity = 64 << 20;
+  constexpr std::uint32_t kFilled = 16 << 20;
+  SegmentWriterConfig config =
+      Config(dir.At("a.log"), SegmentMode::kMapped, RecordFormatId::kPlain, kCapacity);
+  config.reserve = 4096;
+  const Writer writer = Created(config);
+  EXPECT_EQ(Add(writer.get(), {100}), 0);
+  EXPECT_EQ(writer->ReserveFilled(kFilled).code, 0);
+  void* const file = mmap(nullptr, kCapacity, PROT_READ | PROT_WRITE, MAP_SHARED, writer->file()->fd(), 0);
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> there(kCapacity / page);
+  EXPECT_EQ(mincore(file, kCapacity, there.data()), 0);
+  munmap(file, kCapacity);
+  std::size_t filled = 0;
+  std::size_t behind = 0;
+  for (std::size_t i = 0; i < there.size(); i++) (i < kFilled / page ? filled : behind) += there[i] & 1;
+  EXPECT_EQ(filled, kFilled / page);
+  EXPECT_EQ(behind, std::size_t{0});
+}
+
+#endif
 
 TEST("a creation that is forced later is covered by the first barrier, whatever was written, or by the end") {
   OnEveryPath([](ScratchDir& dir, SegmentWriterConfig config, RecordFormatId) {
