@@ -72,7 +72,7 @@ int RunAppend(Args& args) {
   const std::vector<uint8_t> region = MakeRegion(records, size);
   const uint64_t stored = StoredBytes(region.size(), records, sums);
   FloorSegment segment(path, total, sink == "mapped");
-  if (segment.map != nullptr && prepared) PreparePages(segment.fd, segment.map, total);
+  if (segment.map != nullptr && prepared) PreparePages(segment.fd, segment.map, 0, total);
   std::vector<uint8_t> batch(stored);
   const uint64_t flush_each = flush == "none" ? 0 : flush == "each" ? 1 : group;
   if (flush_each != 0 && fsync(segment.fd) != 0) Die("fsync failed");

@@ -17,9 +17,11 @@ namespace {
 // One madvise call holds the map's lock only for so long, so that the writer's own faults get in between.
 constexpr uint64_t kPopulateStep = 2u << 20;
 constexpr uint64_t kPage = 4096;
+// What the writer takes unprepared when the helper has fallen behind.
+constexpr uint64_t kTaken = 4u << 20;
 // Folios of this size are found on the free lists of any machine, and are large enough that there are few of
 // them.
-constexpr uint64_t kZerosPiece = 256 << 10;
+constexpr uint64_t kZerosPiece = 64 << 10;
 }  // namespace
 
 FloorSegment::FloorSegment(const std::string& file, uint64_t bytes, bool map_it)
@@ -61,14 +63,13 @@ void PopulateForWrite(uint8_t* map, uint64_t from, uint64_t to) {
   }
 }
 
-void PreparePages(int fd, uint8_t* map, uint64_t bytes) {
-  const std::vector<uint8_t> zeros(kZerosPiece);
-  for (uint64_t at = 0; at < bytes; at += kZerosPiece) {
-    const uint64_t piece = std::min<uint64_t>(kZerosPiece, bytes - at);
-    if (pwrite(fd, zeros.data(), piece, static_cast<off_t>(at)) != static_cast<ssize_t>(piece))
-      Die("pwrite failed");
+void PreparePages(int fd, uint8_t* map, uint64_t from, uint64_t to) {
+  static const uint8_t zeros[kZerosPiece] = {};
+  for (uint64_t at = from; at < to; at += kZerosPiece) {
+    const uint64_t piece = std::min<uint64_t>(kZerosPiece, to - at);
+    if (pwrite(fd, zeros, piece, static_cast<off_t>(at)) != static_cast<ssize_t>(piece)) Die("pwrite failed");
   }
-  PopulateForWrite(map, 0, bytes);
+  PopulateForWrite(map, from, to);
 }
 
 MappedLog::MappedLog(LogOptions options) : options_(std::move(options)) {
@@ -87,7 +88,10 @@ MappedLog::~MappedLog() {
 
 void MappedLog::Roll() {
   std::unique_lock<std::mutex> lock(mutex_);
-  wake_.wait(lock, [this] { return next_ != nullptr; });
+  // Not from under the helper's hands.
+  wake_.wait(lock, [this] {
+    return next_ != nullptr && (active_ == nullptr || active_->claimed == active_->prepared);
+  });
   if (options_.keep != 0 && segments_.size() > options_.keep) {
     old_.push_back(std::move(segments_.front()));
     segments_.erase(segments_.begin());
@@ -97,7 +101,36 @@ void MappedLog::Roll() {
   segments_.push_back(std::move(next_));
   active_ = segments_.back().get();
   active_->base_offset = next_offset_;
+  usable_ = 0;
+  end_seen_ = 0;
   wake_.notify_all();
+}
+
+void MappedLog::TakeRoom(uint64_t bytes) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  FloorSegment& segment = *active_;
+  const uint64_t needed = segment.end + bytes;
+  end_seen_ = segment.end;
+  while (segment.prepared < needed) {
+    if (segment.claimed == segment.prepared) {
+      segment.claimed = std::min(segment.capacity, segment.claimed + kTaken);
+      segment.prepared = segment.claimed;
+    } else {
+      wake_.wait(lock);
+    }
+  }
+  // Back at least this often, so that the helper sees the end.
+  usable_ = std::min(segment.prepared, std::max(needed, segment.end + kPopulateStep));
+  wake_.notify_all();
+}
+
+FloorSegment* MappedLog::Wanted() {
+  if (active_ == nullptr || !options_.mapped || !options_.prepared) return nullptr;
+  const uint64_t reach = end_seen_ + options_.ahead;
+  if (active_->claimed < active_->capacity) return active_->claimed < reach ? active_ : nullptr;
+  const bool next =
+      next_ != nullptr && next_->claimed < next_->capacity && active_->capacity + next_->claimed < reach;
+  return next ? next_.get() : nullptr;
 }
 
 void MappedLog::Help() {
@@ -107,9 +140,19 @@ void MappedLog::Help() {
       const std::string path = options_.directory + "/" + std::to_string(made_++) + ".log";
       lock.unlock();
       auto made = std::make_unique<FloorSegment>(path, options_.segment_bytes, options_.mapped);
-      if (options_.mapped && options_.prepared) PreparePages(made->fd, made->map, made->capacity);
+      if (!options_.mapped || !options_.prepared) made->prepared = made->claimed = made->capacity;
       lock.lock();
       next_ = std::move(made);
+      wake_.notify_all();
+      continue;
+    }
+    if (FloorSegment* wanted = Wanted()) {
+      const uint64_t from = wanted->claimed;
+      wanted->claimed = std::min(wanted->capacity, from + kPopulateStep);
+      lock.unlock();
+      PreparePages(wanted->fd, wanted->map, from, wanted->claimed);
+      lock.lock();
+      wanted->prepared = wanted->claimed;
       wake_.notify_all();
       continue;
     }

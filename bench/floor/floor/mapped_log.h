@@ -23,6 +23,9 @@ struct FloorSegment {
   uint64_t end = 0;          // bytes written
   uint64_t base_offset = 0;  // records before it
   uint64_t records = 0;
+  // Shared with the helper: [0, prepared) may be written, [prepared, claimed) somebody prepares just now.
+  uint64_t prepared = 0;
+  uint64_t claimed = 0;
 
   FloorSegment(const std::string& path, uint64_t capacity, bool map_it);
   ~FloorSegment();
@@ -35,16 +38,17 @@ struct FloorSegment {
 void PopulateForWrite(uint8_t* map, uint64_t from, uint64_t to);
 
 /**
- * Gives a new file all its pages, for writing. Zeros written in pieces first: the mapping's own faults would
- * read each block in, in folios that grow to 2 MiB, and a virtual machine that gives free memory back to its
- * host has none of that size at hand (0.6 instead of 5 GB/s). Only for a segment that nobody writes yet.
+ * Gives `[from, to)` of a file its pages, for writing. Zeros written in pieces first: the mapping's own
+ * faults would read each block in, in folios that grow to 2 MiB, and a virtual machine that gives free memory
+ * back to its host has none of that size at hand (0.6 instead of 5 GB/s). Only where nobody has written yet.
  */
-void PreparePages(int fd, uint8_t* map, uint64_t bytes);
+void PreparePages(int fd, uint8_t* map, uint64_t from, uint64_t to);
 
 struct LogOptions {
   std::string directory;
   uint64_t segment_bytes = 0;
-  bool prepared = true;  // the pages of a segment are there before its first byte is written
+  bool prepared = true;       // pages are made by the helper before they are written
+  uint64_t ahead = 64 << 20;  // … so far ahead of the end and no further
   bool mapped = true;
   uint64_t keep = 0;        // full segments that stay; older ones are removed (0: all stay)
   bool force_full = false;  // a full segment is forced by the helper, as a broker seals it
@@ -60,6 +64,7 @@ class MappedLog {
   /** The segment that has room for `bytes` more; rolls when the active one has not. */
   FloorSegment& Room(uint64_t bytes) {
     if (active_->capacity - active_->end < bytes) Roll();
+    if (active_->end + bytes > usable_) TakeRoom(bytes);
     return *active_;
   }
   /** Takes in what was written at the end of the active segment. */
@@ -78,18 +83,25 @@ class MappedLog {
 
  private:
   void Roll();
+  /** Takes prepared pages, or unprepared ones when the helper has fallen behind; it sees the end meanwhile.
+   */
+  void TakeRoom(uint64_t bytes);
   void Help();
+  /** What the helper should prepare next, if anything. With the lock. */
+  FloorSegment* Wanted();
 
   const LogOptions options_;
   std::vector<std::unique_ptr<FloorSegment>> segments_;
   FloorSegment* active_ = nullptr;
   uint64_t next_offset_ = 0;
   size_t first_unforced_ = 0;
+  uint64_t usable_ = 0;  // of the active segment; looked at without the lock
 
   // Shared with the helper thread.
   std::mutex mutex_;
   std::condition_variable wake_;
   std::unique_ptr<FloorSegment> next_;
+  uint64_t end_seen_ = 0;                           // of the active segment, as of the last TakeRoom
   std::vector<FloorSegment*> full_;                 // to be unmapped; they are read by their descriptors
   std::vector<std::unique_ptr<FloorSegment>> old_;  // to be removed
   uint64_t made_ = 0;

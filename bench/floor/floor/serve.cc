@@ -32,6 +32,7 @@ int RunServe(Args& args) {
   log.force_full = args.Has("--force-full");
   const auto partitions = static_cast<uint32_t>(args.Number("--partitions", 1, 1, 4096));
   options.forcers = static_cast<uint32_t>(args.Number("--forcers", 1, 1, 64));
+  log.ahead = static_cast<uint64_t>(args.Number("--ahead", 64 << 20, 1 << 20, int64_t{1} << 40));
   log.keep = static_cast<uint64_t>(args.Number("--keep", 0, 1, 1 << 20));
   args.Finish();
 
