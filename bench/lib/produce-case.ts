@@ -16,6 +16,8 @@ export interface ProduceLoad {
   readonly requests?: number;
   readonly seconds?: number;
   readonly warmupRequests: number;
+  /** Requests of one record before those: they take little memory, and afterwards all code is compiled. */
+  readonly compileRequests?: number;
   /** What a sample stores, about: so much memory is touched before. */
   readonly bytes: number;
 }
@@ -37,7 +39,9 @@ function sideOf(stand: Stand, what: ProduceLoad, kind: ServerKind): Side {
         await warmMemory(stand, what.bytes);
         const server = await kind.start(stand, directory, what.setup);
         try {
-          await loadServer(stand, server, { ...load, requests: what.warmupRequests });
+          const { compileRequests, warmupRequests } = what;
+          if (compileRequests) await loadServer(stand, server, { ...load, records: 1, requests: compileRequests });
+          await loadServer(stand, server, { ...load, requests: warmupRequests });
           return produceSample(await loadServer(stand, server, { ...load, ...length }));
         } finally {
           await server.kill();
