@@ -2,6 +2,7 @@
 // to stderr. Each run is kept in .cache/faults; --report makes docs/trust.md out of them.
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { constants } from "node:os";
 import { join, resolve } from "node:path";
 import { type Asked, parseArguments, UsageError, usage } from "./lib/arguments.js";
 import { type Outcome, readOutcomes, writeOutcome } from "./lib/outcome.js";
@@ -110,6 +111,10 @@ async function writeReport(root: string, all: readonly Rung[]): Promise<void> {
 
 /** Ends the process with 0, 1 (a failure) or 2 (usage). */
 export async function runMain(root: string, argv: readonly string[]): Promise<void> {
+  // By an exit, so that what runs for a rung ends with it (broker-process.ts).
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.once(signal, () => process.exit(128 + constants.signals[signal]));
+  }
   try {
     process.exitCode = await main(root, argv);
   } catch (error) {

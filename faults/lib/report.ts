@@ -64,7 +64,14 @@ function section(rung: Rung, outcomes: readonly Outcome[], sum: Sum): string[] {
   const last = green.at(-1);
   const seeds = unique(green.filter(({ counts }) => Object.keys(counts).length > 0).map(({ seed }) => seed));
   const skipped = last?.skipped ?? [];
-  const lines = [`## ${rung.name}`, "", `${rung.title}.`, "", rung.about.trim(), ""];
+  const lines = [
+    `## ${rung.name}`,
+    "",
+    `${rung.title[0].toUpperCase()}${rung.title.slice(1)}.`,
+    "",
+    rung.about.trim(),
+    "",
+  ];
   if (sum.runs > 0) {
     lines.push(`Tried: ${counted(sum)}. Losses: ${sum.losses}.`, "");
     const more = seeds.length > SEEDS_SHOWN ? `, and ${seeds.length - SEEDS_SHOWN} more` : "";

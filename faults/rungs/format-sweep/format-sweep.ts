@@ -107,6 +107,10 @@ async function run(stage: Stage): Promise<RungResult> {
     }
   };
   const memory = existsSync(MEMORY) ? mkdtempSync(join(MEMORY, "millrace-sweep-")) : undefined;
+  // Also when the run is ended from outside.
+  process.once("exit", () => {
+    if (memory !== undefined) rmSync(memory, { recursive: true, force: true });
+  });
   const onDisk = Array.from({ length: DISK_LANES }, (_, number) => lane(stage.directory, number));
   const inMemory = Array.from({ length: MEMORY_LANES }, (_, number) =>
     lane(memory ?? stage.directory, DISK_LANES + number),

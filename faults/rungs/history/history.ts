@@ -34,7 +34,7 @@ break each of its rules, then demands:
 - the high watermark, the log's start and the epoch never go back, and what was acknowledged before a FETCH left is below the watermark that it is told;
 - a consumer never sees what later is gone: under visibility \`durable\` not by a loss of power either.
 
-The rungs \`kill\`, \`power-cut\`, \`syscalls\` and \`load\` use the same checker.
+The rung \`kill\` uses the same checker.
 `,
   unfit: () => Promise.resolve(undefined),
   run: (stage) => playEpisodes(stage, { rung: "history", usualRounds: 90, usualSeconds: 110, roundsEach: 4, round }),
