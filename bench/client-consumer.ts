@@ -19,12 +19,15 @@ interface Way {
   readonly name: string;
   readonly by: "batches" | "records" | "poll";
   readonly verification: "native" | "javascript";
+  readonly release?: boolean;
 }
 
 const WAYS: readonly Way[] = [
   { name: "replay(), batches", by: "batches", verification: "native" },
+  { name: "replay(), batches released", by: "batches", verification: "native", release: true },
   { name: "replay().records()", by: "records", verification: "native" },
   { name: "client.consumer(), poll()", by: "poll", verification: "native" },
+  { name: "client.consumer(), poll(), released", by: "poll", verification: "native", release: true },
 ];
 /** As it is where there is no addon; without sums it makes no difference. */
 const IN_JAVASCRIPT: Way = { name: "replay(), batches, in JavaScript", by: "batches", verification: "javascript" };
@@ -53,11 +56,18 @@ function consumed(stand: Stand, { server }: Filled, way: Way, measure: string, s
     seconds,
     measure,
     verification: way.verification,
+    release: String(way.release ?? false),
   });
 }
 
-const sideCommand = ({ by, verification }: Way, measure: string): string =>
-  commandLine("bench/sides/consume", { by, "max-bytes": MAX_BYTES, measure, verification });
+const sideCommand = ({ by, verification, release }: Way, measure: string): string =>
+  commandLine("bench/sides/consume", {
+    by,
+    "max-bytes": MAX_BYTES,
+    measure,
+    verification,
+    release: String(release ?? false),
+  });
 
 function clientSides(stand: Stand, filled: Filled, seconds: number): Side[] {
   const ways = storedHeader(filled.server) === 8 ? [...WAYS, IN_JAVASCRIPT] : WAYS;
@@ -74,7 +84,31 @@ function clientSides(stand: Stand, filled: Filled, seconds: number): Side[] {
   }));
 }
 
-function rawSide(stand: Stand, { server, recordBytes, records }: Filled, seconds: number): Side {
+interface Yardstick {
+  readonly name: string;
+  readonly depth: number;
+  readonly verify: boolean;
+}
+
+/** The last is what the others are held against: it has as many requests in flight as a reader has. */
+const YARDSTICKS: readonly Yardstick[] = [
+  { name: "load generator, two in flight", depth: 2, verify: false },
+  { name: "load generator, one in flight, verifies sums", depth: 1, verify: true },
+  { name: "load generator, one in flight", depth: 1, verify: false },
+];
+
+function yardsticks(stand: Stand, filled: Filled, seconds: number): Side[] {
+  // There are no sums in `plain`.
+  const fitting = YARDSTICKS.filter(({ verify }) => !verify || storedHeader(filled.server) === 8);
+  return fitting.map((yardstick) => rawSide(stand, filled, yardstick, seconds));
+}
+
+function rawSide(
+  stand: Stand,
+  { server, recordBytes, records }: Filled,
+  { name, depth, verify }: Yardstick,
+  seconds: number,
+): Side {
   const load = {
     api: "fetch",
     topic: TOPIC,
@@ -82,19 +116,22 @@ function rawSide(stand: Stand, { server, recordBytes, records }: Filled, seconds
     size: recordBytes,
     range: records,
     connections: 1,
-    depth: 2,
+    depth,
+    verify,
     seconds,
     warmup: 0.2,
   };
   return {
-    name: "load generator",
+    name,
     command: commandLine("loadgen", load),
     measure: async () => {
       const { load: result, othersCores, stolenCores } = await loadServer(stand, server, load);
       const bytes = result.payloadBytes ?? 0;
       // It counts bytes as stored; the others count payload.
       const payload = bytes * (recordBytes / (recordBytes + storedHeader(server)));
-      return { value: payload / result.seconds / 1e9, details: { [OTHERS]: othersCores + stolenCores } };
+      const cpu = (result.cpu.user + result.cpu.system) * (seconds / (seconds + load.warmup));
+      const details = { "client ns/record": (cpu / payload) * recordBytes * 1e9, [OTHERS]: othersCores + stolenCores };
+      return { value: payload / result.seconds / 1e9, details };
     },
   };
 }
@@ -125,8 +162,9 @@ export const clientConsumer: Question = {
   about:
     `Over loopback, one connection, ${MAX_BYTES >> 20} MiB an answer, through a log of ${LOG_BYTES >> 20} MiB in the page cache from start to end, again and ` +
     "again. The client is the package's, in a process of its own, looks at every record and, with crc32c, has verified its sum, by the addon or in " +
-    "JavaScript. The load " +
-    "generator takes the same answers, two requests in flight, and looks at nothing. Heap: what the client allocates for a record, without the " +
+    "JavaScript; *released* says that it gives each batch back. The load " +
+    "generator takes the same answers into one small buffer and looks at nothing, or at the sums alone; a reader has one request in flight, as it knows " +
+    "the next offset only from the answer. Heap: what the client allocates for a record, without the " +
     "bytes themselves, which are views.",
   ask: async (stand, measure) => {
     const seconds = stand.quick ? 1 : 3;
@@ -143,7 +181,7 @@ export const clientConsumer: Question = {
               flush: "none",
               unit: "GB/s",
               sample: `${seconds} s`,
-              sides: [...clientSides(stand, filled, seconds), rawSide(stand, filled, seconds)],
+              sides: [...clientSides(stand, filled, seconds), ...yardsticks(stand, filled, seconds)],
             });
             if (recordBytes === 128 && format === "crc32c") {
               await measure(heapCase(stand, filled, "heap for each record, 128 bytes", seconds));

@@ -1,11 +1,13 @@
 // Reads a topic from start to end through the client, again and again, and prints what that took.
 //
 //   node consume.js --broker HOST:PORT --topic NAME --by batches|records|poll --max-bytes N --seconds N --measure time|memory
-//                   --verification native|javascript
+//                   --verification native|javascript --release true|false
 //
 //   batches  `replay()`, every record of each batch looked at
 //   records  `replay().records()`
 //   poll     `client.consumer()`, one poll at a time
+//
+// `release` gives each batch back when its records were looked at; not with `records`, which gives none to release.
 //
 // `memory` looks at the heap before and after each batch, and leaves out those in which garbage was collected.
 
@@ -22,10 +24,11 @@ export interface ConsumeSample {
   readonly heapBytesPerRecord: number;
 }
 
-const flags = sideFlags("broker", "topic", "by", "max-bytes", "seconds", "measure", "verification");
+const flags = sideFlags("broker", "topic", "by", "max-bytes", "seconds", "measure", "verification", "release");
 const topic = flags.topic;
 const maxBytes = Number(flags["max-bytes"]);
 const watchesHeap = flags.measure === "memory";
+const releases = flags.release === "true";
 
 let records = 0;
 let payloadBytes = 0;
@@ -56,6 +59,7 @@ function lookAtHeap(): void {
 
 function take(batch: RecordBatch): void {
   for (const payload of batch) look(payload);
+  if (releases) batch.release();
   if (watchesHeap) lookAtHeap();
 }
 

@@ -97,6 +97,25 @@ describe.skipIf(process.platform !== "linux")("the load generator", () => {
     },
   );
 
+  it.each([1, 7, 700, 1 << 16])("verifies the sums of whole records, in pieces of %i bytes", async (pieces) => {
+    const payloads = Array.from({ length: 30 }, (_, i) => new Uint8Array(100).fill(i));
+    const stored = storedRecords("crc32c", payloads);
+    // The last record is cut: nothing is said of it.
+    const payload = (damaged: number) => () => {
+      const bytes = stored.slice(0, stored.length - 50);
+      if (damaged > 0) bytes[damaged] ^= 1;
+      return bytes;
+    };
+    const flags = { api: "fetch", size: 100, "max-bytes": 5000, depth: 3, requests: 5, verify: true };
+    for (const harmless of [0, stored.length - 60]) {
+      fake = await FakeServer.start({ payload: payload(harmless), pieces });
+      expect((await load(fake, flags)).payloadBytes).toBe(5 * (stored.length - 50));
+      await fake.stop();
+    }
+    fake = await FakeServer.start({ payload: payload(108 * 17 + 50), pieces });
+    expect(await refusal(fake, flags)).toMatch(/^2: a record whose sum does not match/);
+  });
+
   it("walks a range in steps of the whole records that an answer holds, from its start again at the end", async () => {
     fake = await FakeServer.start({ payload: () => storedRecords("plain", [new Uint8Array(96)]) });
     const flags = { api: "fetch", format: "plain", size: 96, "max-bytes": 1000, from: 50, range: 35, requests: 8 };

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "common/clock.h"
+#include "common/crc32c.h"
 #include "common/wire.h"
 
 namespace bench {
@@ -164,6 +165,7 @@ void Connection::Parse(const uint8_t* at, const uint8_t* end, uint64_t now, Tall
   while (at < end) {
     if (skip_ > 0) {
       const uint64_t n = std::min<uint64_t>(skip_, static_cast<uint64_t>(end - at));
+      if (options_.verify) Verify(at, n);
       at += n;
       skip_ -= n;
       if (skip_ == 0) Complete(now, tally);
@@ -210,11 +212,46 @@ void Connection::Head(const uint8_t* head, uint64_t now, Tally* tally) {
       Die("a payload that does not begin with a record of --size");
     tally->payload_bytes += payload;
     skip_ = payload - std::min<uint64_t>(payload, 4);
+    if (options_.verify) Verify(head + 22, std::min<uint64_t>(payload, 4));
   }
   if (skip_ == 0) Complete(now, tally);
 }
 
+void Connection::Verify(const uint8_t* at, uint64_t bytes) {
+  const uint64_t header = options_.record_header;
+  while (bytes > 0) {
+    const uint64_t have = partial_.size() + bytes;
+    if (have < header) {
+      partial_.insert(partial_.end(), at, at + bytes);
+      return;
+    }
+    uint8_t begin[4];
+    for (size_t i = 0; i < sizeof begin; i++)
+      begin[i] = i < partial_.size() ? partial_[i] : at[i - partial_.size()];
+    const uint64_t whole = header + Get32(begin);
+    if (have < whole) {
+      partial_.insert(partial_.end(), at, at + bytes);
+      return;
+    }
+    const uint64_t taken = whole - partial_.size();
+    if (partial_.empty()) {
+      VerifyRecord(at, Get32(begin));
+    } else {
+      partial_.insert(partial_.end(), at, at + taken);
+      VerifyRecord(partial_.data(), Get32(begin));
+      partial_.clear();
+    }
+    at += taken;
+    bytes -= taken;
+  }
+}
+
+void Connection::VerifyRecord(const uint8_t* at, uint32_t length) const {
+  if (Crc32c(at + 8, length) != Get32(at + 4)) Die("a record whose sum does not match its bytes");
+}
+
 void Connection::Complete(uint64_t now, Tally* tally) {
+  partial_.clear();  // What the answer ended in the middle of.
   tally->Answered(started_[answer_slot_], now, answer_bytes_);
   answer_slot_ = Next(answer_slot_);
   answered_++;

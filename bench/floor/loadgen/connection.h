@@ -52,6 +52,9 @@ class Connection {
   void Parse(const uint8_t* at, const uint8_t* end, uint64_t now, Tally* tally);
   void Head(const uint8_t* head, uint64_t now, Tally* tally);
   void Complete(uint64_t now, Tally* tally);
+  /** The next bytes of a payload: checks the records that are whole now. */
+  void Verify(const uint8_t* at, uint64_t bytes);
+  void VerifyRecord(const uint8_t* at, uint32_t length) const;
   uint32_t Next(uint32_t slot) const { return slot + 1 == options_.depth ? 0 : slot + 1; }
 
   const LoadOptions& options_;
@@ -78,6 +81,8 @@ class Connection {
   uint32_t head_bytes_ = 0;
   uint64_t skip_ = 0;
   uint32_t answer_bytes_ = 0;
+  /** With `verify`: a record that came in pieces, so far. */
+  std::vector<uint8_t> partial_;
 };
 
 }  // namespace bench

@@ -38,6 +38,8 @@ LoadOptions LoadOptions::Parse(Args& args) {
     o.range = static_cast<uint64_t>(args.Number("--range", 0, 1, int64_t{1} << 53));
     o.record_header = args.Choice("--format", "crc32c", "crc32c plain") == "crc32c" ? 8 : 4;
     o.discard = args.Has("--discard");
+    o.verify = args.Has("--verify");
+    if (o.verify && (o.discard || o.record_header != 8)) Die("--verify: needs the bytes, and sums in them");
     o.waits = args.Has("--max-wait");
     o.max_wait_ms = static_cast<uint32_t>(args.Number("--max-wait", 0, 0, 3600000));
   }

@@ -42,6 +42,7 @@ struct LoadOptions {
   uint64_t range = 0;          // records from `from` on that are read in turn; 0 = always the same place
   uint32_t record_header = 8;  // 4 in `plain`
   bool discard = false;        // payload is thrown away in the kernel and never copied
+  bool verify = false;         // the sum of every whole record is checked
   bool waits = false;          // FETCH v2
   uint32_t max_wait_ms = 0;
 
