@@ -39,6 +39,10 @@ export function badTime(name: string, ms: unknown): MillraceError | undefined {
   return badArgument(name, ms, "a number of milliseconds, at least 0");
 }
 
+export function badCallback(name: string, value: unknown): MillraceError | undefined {
+  return value === undefined || typeof value === "function" ? undefined : badArgument(name, value, "a function");
+}
+
 /** What a fetch waits for. */
 export function badWait(maxBytes: number, maxWaitMs: unknown, minBytes: unknown): MillraceError | undefined {
   return outOfRange("maxWaitMs", maxWaitMs, 0, INT32_MAX) ?? badMinBytes(minBytes, maxBytes);

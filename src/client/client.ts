@@ -8,7 +8,7 @@ import { CLIENT_RETRY_MS } from "../model/limits.js";
 import type { ListOffsetsResult } from "../protocol/list-offsets.js";
 import type { TopicMetadata } from "../protocol/metadata.js";
 import { unlessAborted } from "./abort.js";
-import { badRequest, badTime } from "./checks.js";
+import { badPartition, badPlace, badRequest, badTime, badTopic, badTopics } from "./checks.js";
 import { ClientProducer } from "./client-producer.js";
 import type { ListedPlace, RequestOptions } from "./connection-options.js";
 import { Consumer, type ConsumerOptions } from "./consumer.js";
@@ -16,7 +16,7 @@ import { within } from "./deadline.js";
 import type { Backend, Link } from "./link.js";
 import type { Producer } from "./producer/producer.js";
 import type { ProducerOptions } from "./producer/producer-options.js";
-import { type StartPosition, startOf } from "./start-position.js";
+import { badStart, type StartPosition, startOf } from "./start-position.js";
 import { SteadyLink } from "./steady-link.js";
 import { badSubscription, type FollowOptions, type ReplayOptions } from "./subscription/options.js";
 import { clientClosed, type SubscriptionHost } from "./subscription/reading.js";
@@ -47,6 +47,8 @@ export interface PartitionOffset {
 }
 
 const KNOWN = new Set(["retryMs"]);
+const SIGNAL = new Set(["signal"]);
+const ASK = new Set(["timeoutMs", "signal"]);
 
 /** Producers, consumers and subscriptions of one broker, or of logs in the process. */
 export class Client implements AsyncDisposable {
@@ -134,10 +136,11 @@ export class Client implements AsyncDisposable {
    * await consumer.close();
    * ```
    */
-  async consumer(options: ConsumerOptions, { signal }: Pick<AskOptions, "signal"> = {}): Promise<Consumer> {
+  async consumer(options: ConsumerOptions, call: Pick<AskOptions, "signal"> = {}): Promise<Consumer> {
     this.throwIfClosed();
-    const bad = badSignal(signal);
+    const bad = badOptions(call, SIGNAL, "client.consumer") ?? badSignal(call.signal);
     if (bad !== undefined) throw bad;
+    const { signal } = call;
     const links = this.steadyLink(this.retryMs);
     const forget = this.onClose(() => links.destroy());
     try {
@@ -171,7 +174,7 @@ export class Client implements AsyncDisposable {
 
   /** Topics and their partitions, sorted; all when none is named. Rejects with UNKNOWN_TOPIC_OR_PARTITION. */
   async topics(names: readonly string[] = [], options: AskOptions = {}): Promise<TopicMetadata[]> {
-    return this.ask((link, request) => link.metadata(names, request), options);
+    return this.ask(badTopics(names), (link, request) => link.metadata(names, request), options);
   }
 
   /** Where to start reading one partition for records of a time on (milliseconds since 1970), or where it starts and ends. */
@@ -181,11 +184,13 @@ export class Client implements AsyncDisposable {
     at: number | ListedPlace,
     options: AskOptions = {},
   ): Promise<ListOffsetsResult> {
-    return this.ask((link, request) => link.listOffsets(topic, partition, at, request), options);
+    const bad = badPartition(topic, partition) ?? badPlace(at);
+    return this.ask(bad, (link, request) => link.listOffsets(topic, partition, at, request), options);
   }
 
   /**
-   * Where to start reading each partition of a topic for `at`: never too late, maybe a little early. Rejects as the broker refuses.
+   * Where to start reading each partition of a topic for `at`: never too late, maybe a little early. Partitions that the broker refused to
+   * open are left out. Rejects as the broker refuses.
    *
    * ```ts
    * const hourAgo = await client.offsetsAt("orders", new Date(Date.now() - 3_600_000));
@@ -197,16 +202,21 @@ export class Client implements AsyncDisposable {
     at: Exclude<StartPosition, number>,
     options: AskOptions = {},
   ): Promise<PartitionOffset[]> {
-    return this.ask(async (link, request) => {
-      const [metadata] = await link.metadata([topic], request);
-      const open = (metadata?.partitions ?? []).filter(({ highWatermark }) => highWatermark >= 0);
-      return Promise.all(
-        open.map(async (each) => {
-          const { offset } = await startOf(at, topic, each, link);
-          return { topic, partition: each.partition, offset };
-        }),
-      );
-    }, options);
+    const bad = badTopic(topic) ?? badStart("at", at);
+    return this.ask(
+      bad,
+      async (link, request) => {
+        const [metadata] = await link.metadata([topic], request);
+        const open = (metadata?.partitions ?? []).filter(({ highWatermark }) => highWatermark >= 0);
+        return Promise.all(
+          open.map(async (each) => {
+            const { offset } = await startOf(at, topic, each, link);
+            return { topic, partition: each.partition, offset };
+          }),
+        );
+      },
+      options,
+    );
   }
 
   /**
@@ -222,12 +232,17 @@ export class Client implements AsyncDisposable {
     return this.close();
   }
 
+  /** `badArgument`: what is wrong with what is asked. It is refused here, where no broker need be there for it. */
   private async ask<T>(
+    badArgument: MillraceError | undefined,
     question: (link: Link, options: RequestOptions) => Promise<T>,
-    { signal, ...request }: AskOptions,
+    options: AskOptions,
   ): Promise<T> {
-    const bad = badRequest("request", request) ?? badSignal(signal);
+    const bad = badArgument ?? badOptions(options, ASK, "a question");
     if (bad !== undefined) throw bad;
+    const { signal, ...request } = options;
+    const badOption = badRequest("request", request) ?? badSignal(signal);
+    if (badOption !== undefined) throw badOption;
     const what = `a question to ${this.address}`;
     return within(request.timeoutMs, signal, what, (bounds) =>
       this.control.use((link) => question(link, request), bounds),

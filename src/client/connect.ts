@@ -1,5 +1,6 @@
 // A client of a broker: where one begins.
 
+import { badArgument } from "../model/arguments.js";
 import { addressText, DEFAULT_BROKER, parseBrokerAddress } from "./address.js";
 import { badConnection } from "./checks.js";
 import { Client, type ClientOptions } from "./client.js";
@@ -23,7 +24,10 @@ export interface ConnectOptions extends ConnectionOptions, ClientOptions {}
  * ```
  */
 export async function connect(options: ConnectOptions | string = {}): Promise<Client> {
-  const { retryMs, ...connection } = typeof options === "string" ? { broker: options } : options;
+  if (typeof options !== "string" && (typeof options !== "object" || options === null)) {
+    throw badArgument("options", options, "an object, or the broker's address");
+  }
+  const { retryMs, ...connection }: ConnectOptions = typeof options === "string" ? { broker: options } : options;
   const bad = badConnection(connection);
   if (bad !== undefined) throw bad;
   return Client.open(brokerBackend(connection), { retryMs });

@@ -14,7 +14,7 @@ import type { Link } from "./link.js";
 import { badBounds, type ReadBounds } from "./read-bounds.js";
 import { ReadPosition } from "./read-position.js";
 import type { RecordBatch } from "./record-batch.js";
-import { checkedOffset, type Start, type StartPosition, startOf } from "./start-position.js";
+import { badStart, checkedOffset, type Start, type StartPosition, startOf } from "./start-position.js";
 import { type LinkUser, linkUser, type SteadyLink } from "./steady-link.js";
 
 export interface ConsumerOptions extends ReadBounds {
@@ -49,14 +49,14 @@ export class Consumer implements AsyncDisposable {
 
   /** Asks the broker for the topic's record format and, when it is not given, the position to begin at. */
   static async open(connection: Link, options: ConsumerOptions): Promise<Consumer> {
-    const bad = badLink(connection) ?? badConsumer(options) ?? badBounds(options);
+    const bad = badLink(connection) ?? badReader(options);
     if (bad !== undefined) throw bad;
     return Consumer.begin(connection, options);
   }
 
   /** On links that are made again when they are lost, closed with the consumer. {@link Client.consumer} is the public way. */
   static async over(links: SteadyLink, options: ConsumerOptions, onClosed: () => void): Promise<Consumer> {
-    const bad = badConsumer(options) ?? badBounds(options);
+    const bad = badReader(options);
     if (bad !== undefined) throw bad;
     const onClose = (): void => {
       onClosed();
@@ -188,4 +188,8 @@ export class Consumer implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+function badReader(options: ConsumerOptions): MillraceError | undefined {
+  return badConsumer(options) ?? badStart("from", options.from ?? "earliest") ?? badBounds(options);
 }

@@ -1,6 +1,7 @@
 // Where a reader begins, and under which epoch it got that place.
 
 import { badArgument } from "../model/arguments.js";
+import type { MillraceError } from "../model/errors.js";
 import { type Offset, offset } from "../model/ids.js";
 import { OFFSET_MAX } from "../model/limits.js";
 import { UNKNOWN } from "../protocol/fetch-multi.js";
@@ -35,6 +36,13 @@ export function knownStart(from: Exclude<StartPosition, Date>, partition: Partit
   if (from === "earliest") return { offset: partition.logStartOffset, epoch };
   if (from === "latest") return { offset: partition.highWatermark, epoch };
   return { offset: checkedOffset("from", from, "earliest, latest, an offset or a Date"), epoch: UNKNOWN };
+}
+
+/** BAD_ARGUMENT, or undefined. */
+export function badStart(name: string, start: unknown): MillraceError | undefined {
+  if (start === "earliest" || start === "latest" || isOffset(start)) return undefined;
+  if (!(start instanceof Date)) return badArgument(name, start, "earliest, latest, an offset or a Date");
+  return start.getTime() >= 0 ? undefined : badArgument(name, String(start), "a Date from 1970 on");
 }
 
 export const isOffset = (value: unknown): value is number =>

@@ -199,7 +199,23 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   ["prodcue orders", /unknown command 'prodcue'\n.*Did you mean produce\?/],
 ];
 
+/** What only a broker can say: how many partitions a topic has. */
+const ASKS = new Set(["consume fixed --from 1"]);
+
 describe("wrong usage", () => {
+  it("is refused as such also where no broker is", async () => {
+    const nowhere = ["--broker", "127.0.0.1:1"];
+    const verbs = WRONG.filter(([args]) => /^(produce|consume) \w+ --/.test(args) && !ASKS.has(args));
+    expect(verbs.length).toBeGreaterThan(15);
+    for (const [args, says] of verbs) {
+      // Before what stands there: an option whose value was left out is the last.
+      const [verb = "", ...rest] = args.split(" ");
+      const { code, stderr } = await millrace([verb, ...nowhere, ...rest], { stdin: ["a\n"] });
+      expect({ args, code }).toEqual({ args, code: 2 });
+      expect(stderr).toMatch(says);
+    }
+  });
+
   it.each(WRONG)("is refused with what is expected: %s", async (args, says) => {
     const broker = await specifiedBroker();
     const before = ["orders-0", "orders-1"].map((name) => broker.logs.get(name)?.end);

@@ -130,6 +130,50 @@ describe("an argument that is none", () => {
   });
 });
 
+/** Calls of a client whose broker is away: whoever waits for it first would hear of the mistake half a minute later. */
+const CALLS: readonly [string, (of: client.Client) => unknown][] = [
+  ["topics", (of) => of.topics("orders" as never)],
+  ["topic name", (of) => of.topics(["a b"])],
+  ["options", (of) => of.topics([], null as never)],
+  ["timeout", (of) => of.topics([], { timeout: 5 } as never)],
+  ["timeoutMs", (of) => of.topics([], { timeoutMs: -1 })],
+  ["signal", (of) => of.topics([], { signal: {} as never })],
+  ["partition", (of) => of.listOffsets("orders", -1, "latest")],
+  ["at", (of) => of.listOffsets("orders", 0, new Date() as never)],
+  ["at", (of) => of.listOffsets("orders", 0, -5)],
+  ["topic name", (of) => of.offsetsAt("", "latest")],
+  ["at", (of) => of.offsetsAt("orders", "first" as never)],
+  ["at", (of) => of.offsetsAt("orders", new Date("no"))],
+  ["options", (of) => of.consumer(undefined as never)],
+  ["from", (of) => of.consumer({ topic: "orders", partition: 0, from: "start" as never })],
+  ["from", (of) => of.consumer({ topic: "orders", partition: 0, from: new Date(-5) })],
+  ["minBytes", (of) => of.consumer({ topic: "orders", partition: 0, minBytes: 2_000_000 })],
+  ["options", (of) => of.consumer({ topic: "orders", partition: 0 }, null as never)],
+  ["onLost", (of) => of.producer({ onLost: "log" as never })],
+  ["onRecovered", (of) => of.producer({ onRecovered: {} as never })],
+  ["from", (of) => of.follow("orders", { from: new Date(-5) })],
+  ["options", () => client.connect(null as never)],
+  ["options", () => client.connect(4710 as never)],
+];
+
+describe("an argument of a client that is none", () => {
+  it("is refused by its name before the broker is looked for", async () => {
+    let connects = 0;
+    const connect = (): Promise<never> => {
+      connects++;
+      return Promise.reject(new client.MillraceError("CONNECTION_FAILED", "nobody is there"));
+    };
+    const away = new client.Client({ address: "nowhere", connect });
+    onTestFinished(() => away.close());
+    for (const [name, call] of CALLS) {
+      const error = await failureOf(() => call(away));
+      expect({ call: String(call), error }).toMatchObject({ error: { code: "BAD_ARGUMENT" } });
+      expect(String(error)).toContain(name);
+    }
+    expect(connects).toBe(0);
+  });
+});
+
 describe("ack", () => {
   const { AckPolicy } = client;
 

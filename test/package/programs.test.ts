@@ -59,7 +59,7 @@ function commonJs({ dir }: Project): void {
 
 const PROGRAM = `
 import { type Log, MillraceError, openLog, type RunningBroker, startBroker } from "millrace";
-import { connect, Connection, Consumer, recordRegion } from "millrace/client";
+import { connect, Connection, Consumer, envelope, json, recordRegion } from "millrace/client";
 
 await using broker: RunningBroker = await startBroker({ ephemeral: true, settings: { topics: "a:1" } });
 const connection = await Connection.connect({ broker: broker.address });
@@ -71,6 +71,16 @@ const client = await connect({ broker: broker.address });
 for await (const { records } of client.replay("a")) for (const record of records) console.log(record.length);
 const { done, value } = await client.replay("a").records().next();
 if (done !== true) console.log(value.offset + 1);
+
+// What a call would refuse is refused here: an error that is not found is one.
+// @ts-expect-error it finds out by the answers, and there are none
+client.producer({ ack: "none", exclusive: true });
+// @ts-expect-error JSON alone has no place for headers
+await client.topic("a", { codec: json<number>() }).send(1, { headers: { trace: "1" } });
+await client.topic("a", { codec: envelope(json<number>()) }).send(1, { headers: { trace: "1" }, key: "k", partition: 0 });
+// @ts-expect-error there is no such setting
+await startBroker({ settings: { "segment.byts": 4096 } });
+await startBroker({ settings: { "segment.bytes": "1MiB", retention: { ms: "1d" }, topics: { a: { partitions: 1 } } } });
 
 const log: Log = await openLog("./log");
 try {

@@ -232,8 +232,10 @@ async function servedPartitions({ dataDir, dirs, connection }: Source): Promise<
         ]);
       }
       served.set(name, async () => {
-        const [{ partitions: now }] = await connection.metadata([topic]);
-        return now[partition];
+        const [now] = await connection.metadata([topic]);
+        const found = now?.partitions.find((each) => each.partition === partition);
+        if (found === undefined) throw new Failed(`the broker at ${connection.address} has no ${name} any more`);
+        return found;
       });
     }
   }

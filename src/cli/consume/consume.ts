@@ -79,13 +79,20 @@ export function consumeCommand(program: Command, io: Io): void {
     .option("--checkpoint <file>", "go on where FILE says, and keep it up to date", path)
     .addOption(option("--max-bytes <size>", "ask for so many bytes at once", size(KIB, 1024 * MIB), MAX_BYTES))
     .addHelpText("after", helpText(io, EXAMPLES))
-    .action((topic: string, options: ConsumeVerbOptions) =>
-      onBroker(options, io, (connection) => consume(connection, topic, options, io)),
-    );
+    .action((topic: string, options: ConsumeVerbOptions) => {
+      // What is wrong with the command line is said also where no broker is.
+      const format = new Format(options.format);
+      return onBroker(options, io, (connection) => consume(connection, topic, format, options, io));
+    });
 }
 
-async function consume(connection: Connection, name: string, options: ConsumeVerbOptions, io: Io): Promise<void> {
-  const format = new Format(options.format);
+async function consume(
+  connection: Connection,
+  name: string,
+  format: Format,
+  options: ConsumeVerbOptions,
+  io: Io,
+): Promise<void> {
   const [topic] = await connection.metadata([name]);
   const output = new Output(io.stdout);
   const bookmark = options.checkpoint === undefined ? undefined : new Bookmark(options.checkpoint, name, output);

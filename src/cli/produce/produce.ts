@@ -74,18 +74,24 @@ export function produceCommand(program: Command, io: Io): void {
     .option("--skip-empty", "drop empty lines instead of refusing them")
     .option("--print-offsets", "print `partition offset` of each batch on stdout")
     .addHelpText("after", helpText(io, EXAMPLES))
-    .action((topic: string, options: ProduceVerbOptions) =>
-      onBroker(options, io, (connection) => produce(connection, topic, options, io)),
-    );
+    .action((topic: string, options: ProduceVerbOptions) => {
+      // What is wrong with the command line is said also where no broker is.
+      checkTogether(options);
+      return onBroker(options, io, (connection) => produce(connection, topic, options, io));
+    });
 }
 
-async function produce(connection: Connection, topic: string, options: ProduceVerbOptions, io: Io): Promise<void> {
-  const { partition, keySeparator, framing, ack, printOffsets } = options;
+/** Throws {@link Usage} for options that contradict each other. */
+function checkTogether({ partition, keySeparator, ack, printOffsets }: ProduceVerbOptions): void {
   if (partition !== undefined && keySeparator !== undefined)
     throw new Usage("--partition and --key-separator exclude each other");
   if (ack === "none" && printOffsets)
     throw new Usage("--print-offsets needs an --ack: with none nobody learns offsets");
   if (keySeparator === "") throw new Usage("--key-separator is empty");
+}
+
+async function produce(connection: Connection, topic: string, options: ProduceVerbOptions, io: Io): Promise<void> {
+  const { partition, framing } = options;
   const [metadata] = await connection.metadata([topic]);
   const partitions = metadata.partitions.length;
   if (partition !== undefined && partition >= partitions) {

@@ -166,7 +166,8 @@ const NO_TEXTS: readonly HeaderText[] = [];
 function headerTexts(headers: RecordHeadersInput | undefined): readonly HeaderText[] {
   if (headers === undefined) return NO_TEXTS;
   if (typeof headers !== "object" || headers === null) throw badArgument("headers", headers, "an object of texts");
-  const entries = headers instanceof Map ? [...headers.entries()] : Object.entries(headers);
+  // A map of another realm is none of this one's, and as an object it would have nothing in it.
+  const entries = isMap(headers) ? [...headers.entries()] : Object.entries(headers);
   if (entries.length > UINT16_MAX) {
     throw new MillraceError(
       "BAD_ARGUMENT",
@@ -183,6 +184,8 @@ function headerTexts(headers: RecordHeadersInput | undefined): readonly HeaderTe
     return { name, nameBytes, value, valueBytes: Buffer.byteLength(value) };
   });
 }
+
+const isMap = (headers: RecordHeadersInput): headers is RecordHeaders => typeof headers.entries === "function";
 
 function wrongVersion(byte: number): string {
   if (byte < VERSION_BASE) return "it is no envelope";

@@ -13,7 +13,7 @@ import {
   PRODUCER_QUEUED_BYTES,
   PRODUCER_REQUESTS_IN_FLIGHT,
 } from "../../model/limits.js";
-import { badTime, checkedAck, INT32_MAX, outOfRange } from "../checks.js";
+import { badCallback, badTime, checkedAck, INT32_MAX, outOfRange } from "../checks.js";
 import type { RequestTime } from "../request-queue.js";
 import type { ProducerOptions } from "./producer-options.js";
 
@@ -88,6 +88,8 @@ export function settingsOf(options: ProducerOptions): Settings {
     outOfRange("batchRecords", settings.batchRecords, 1, INT32_MAX) ??
     outOfRange("requestsInFlight", settings.requestsInFlight, 1, INT32_MAX) ??
     outOfRange("queuedBytesMax", settings.queuedBytesMax, 1, INT32_MAX) ??
+    badCallback("onLost", settings.onLost) ??
+    badCallback("onRecovered", settings.onRecovered) ??
     badExclusive(options.exclusive, ack);
   if (wrong !== undefined) throw wrong;
   return settings;

@@ -2,10 +2,10 @@
 
 import { badArgument, badOptions, badSignal, shown } from "../../model/arguments.js";
 import { MillraceError } from "../../model/errors.js";
-import { badTopics, INT32_MAX, outOfRange } from "../checks.js";
+import { badCallback, badTopics, INT32_MAX, outOfRange } from "../checks.js";
 import type { LogTruncatedError, OffsetOutOfRangeError } from "../errors.js";
 import { badBounds, type ReadBounds } from "../read-bounds.js";
-import { isOffset, type StartPosition } from "../start-position.js";
+import { badStart, type StartPosition } from "../start-position.js";
 
 /**
  * One start for all, or one for each topic, or for each partition of a topic. What is not named starts at `earliest`; a name that is not
@@ -165,21 +165,10 @@ export function startedPartitions(from: StartPositions | undefined, topic: strin
   return isMap(ofTopic) ? Object.keys(ofTopic) : [];
 }
 
-function badStart(name: string, start: unknown): MillraceError | undefined {
-  if (start === "earliest" || start === "latest") return undefined;
-  if (start instanceof Date)
-    return Number.isNaN(start.getTime()) ? badArgument(name, start, "a valid Date") : undefined;
-  return isOffset(start) ? undefined : badArgument(name, start, "earliest, latest, an offset or a Date");
-}
-
 function badRestart(name: string, choice: unknown): MillraceError | undefined {
   return choice === undefined || choice === "error" || typeof choice === "function"
     ? undefined
     : badStart(name, choice);
-}
-
-function badCallback(name: string, value: unknown): MillraceError | undefined {
-  return value === undefined || typeof value === "function" ? undefined : badArgument(name, value, "a function");
 }
 
 const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type EnvelopeInput, envelope } from "../../../src/client/codec/envelope.js";
@@ -33,6 +34,14 @@ const rows = (columns: number): string[][] =>
         .map((cell) => cell.trim().replaceAll("`", "")),
     )
     .filter((cells) => cells.length === columns);
+
+it("takes headers from a map of another realm", () => {
+  const headers = runInNewContext(`new Map([["trace", "47"]])`) as ReadonlyMap<string, string>;
+  expect(headers instanceof Map).toBe(false);
+  expect(raw.open(seal({ value: Uint8Array.of(1), headers })).headers).toEqual(new Map([["trace", "47"]]));
+  const named = { entries: "text" };
+  expect(raw.open(seal({ value: Uint8Array.of(1), headers: named })).headers).toEqual(new Map([["entries", "text"]]));
+});
 
 describe("docs/envelope.md", () => {
   it("draws the layout as the file does that owns it", () => {
