@@ -87,7 +87,7 @@ export async function kafkaPeer(root: string): Promise<Found<Peer>> {
     },
     pipelined: {
       name: "kafka-producer-perf-test",
-      warmRecords: 500_000,
+      warmRecords: 200_000,
       run: (at, _setting, { records }) => ({
         command,
         args: [

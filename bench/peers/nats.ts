@@ -65,7 +65,7 @@ export async function natsPeer(root: string): Promise<Found<Peer>> {
     },
     closedLoop: {
       name: "nats bench js pub sync",
-      warmRecords: 6400,
+      warmRecords: 1280,
       run: (at, _setting, { records }) =>
         bench(programs, at, ["pub", "sync", at.topic], even(records), ["--create", "--clients", String(CONNECTIONS)]),
     },

@@ -55,6 +55,8 @@ const FAIRNESS = `## What to hold against these figures
   servers' share would be elsewhere. *Server CPU* is what a record costs whoever the client was, and the rows of Node clients compare clients of one kind.
 - **Node clients**: of millrace \`Connection.produce\` is called, which is the bare request; the others' calls are \`xAdd\`, \`publish\` and \`send\`. Its own batching
   producer is faster than any of this, and is not shown: the others have none, or (Kafka) one in Java.
+- **Other programs on the machine** take most from who needs most: a server that forces on its only thread (Redis) waits for the disk and then again for a
+  core. Where a section is called doubtful, its ratios are of that machine in that hour, and more than a quiet one would show.
 - **A record a request** suits Redis and NATS, whose commands hold one, and neither millrace nor Kafka, which are made for batches. *In flight* it is the
   other way round: millrace sends ten records in a request, Kafka as many as its client gathers in its usual 16 KiB and 5 ms, Redis and NATS one. Redis' and
   NATS' tools send a window and wait for all of it; millrace's window slides.
@@ -63,7 +65,7 @@ const FAIRNESS = `## What to hold against these figures
 - **What they do beside**: Redis keeps everything in memory, too, and is a database for much else; NATS routes by subject; Kafka replicates and has
   transactions. millrace does none of it, and one log is all that is asked for here. With more partitions Kafka and NATS use more cores, which are not there.
 - **Turned off in the peer's favour**: Redis' snapshots and the rewriting of its append-only file. Otherwise defaults: Redis without I/O threads, Kafka with the
-  heap and the collector of its start script, after 500 000 records to get warm. Its tools count the start of their JVM as client CPU, and their first
+  heap and the collector of its start script, after 200 000 records to get warm. Its tools count the start of their JVM as client CPU, and their first
   second is interpreted.
 - **No barrier is like another**: millrace and Redis call \`fdatasync\` once for all who wait, Kafka \`fsync\` for each batch, NATS writes through \`O_SYNC\`, each record by itself.
 `;
@@ -113,8 +115,8 @@ function section(result: PeerResult): string {
     "",
     ...(others > OTHERS_MAX
       ? [
-          `**Doubtful:** other programs used up to ${others.toFixed(1)} of the ${e.cores} cores meanwhile (column *${OTHERS}*). Rates are what was left; what a record ` +
-            "costs (*CPU*) and ratios hold better.",
+          `**Doubtful:** other programs used up to ${others.toFixed(1)} of the ${e.cores} cores meanwhile (column *${OTHERS}*). Rates and ratios are of such an hour; ` +
+            "what a record costs (*CPU*) holds better.",
           "",
         ]
       : []),
