@@ -4,8 +4,8 @@
 
 namespace millrace {
 
-const Crc32c* const kCrc32cTable[kCrc32cKinds] = {&kCrc32cSse42, &kCrc32cArmv8, &kCrc32cArmv8Chain,
-                                                  &kCrc32cTables};
+const Crc32c* const kCrc32cTable[kCrc32cKinds] = {&kCrc32cAvx512, &kCrc32cSse42, &kCrc32cArmv8,
+                                                  &kCrc32cArmv8Chain, &kCrc32cTables};
 
 static const Crc32c& Choose() {
   for (const Crc32c* kind : kCrc32cTable) {

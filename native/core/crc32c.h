@@ -26,9 +26,10 @@ struct Crc32c {
 const Crc32c& ActiveCrc32c();
 
 /** All that were compiled in, fastest first, whether supported or not. */
-constexpr std::size_t kCrc32cKinds = 4;
+constexpr std::size_t kCrc32cKinds = 5;
 extern const Crc32c* const kCrc32cTable[kCrc32cKinds];
 
+extern const Crc32c kCrc32cAvx512;
 extern const Crc32c kCrc32cSse42;
 extern const Crc32c kCrc32cArmv8;
 extern const Crc32c kCrc32cArmv8Chain;

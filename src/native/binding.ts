@@ -343,7 +343,7 @@ export interface DirectoryLock {
 export interface NativeAddon {
   /** "linux-x64" or the like, as compiled. */
   readonly platform: string;
-  /** Which CRC-32C runs here: "sse4.2", "armv8", "armv8-chain" (without PMULL) or "table". */
+  /** Which CRC-32C runs here: "avx512" (with VPCLMULQDQ), "sse4.2", "armv8", "armv8-chain" (without PMULL) or "table". */
   readonly crc32cKind: string;
   /** For tests: which implementations this processor can run. */
   readonly crc32cKinds: readonly string[];
