@@ -2,7 +2,6 @@
 // sample is there in the next, and prints one JSON document.
 
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { endsWithUs } from "./children.js";
@@ -59,12 +58,6 @@ export function makeRegion(records: number, size: number): Uint8Array {
 
 export const storedBytesOf = (records: number, size: number, format: string): number =>
   records * (size + (format === "plain" ? 4 : 8));
-
-/** Bytes of files that this process has faulted in: how a populating thread's progress is seen from outside. */
-export async function residentFileBytes(): Promise<number> {
-  const shared = Number((await readFile("/proc/self/statm", "utf8")).split(" ")[2]);
-  return shared * 4096;
-}
 
 /** Slices of time between two looks at the clock: looking at each batch would become what is measured. */
 export const SLICE_BYTES = 64 << 10;

@@ -1,10 +1,9 @@
 // Appends batches of one size to one segment by the addon alone: no writer, no log, no index beyond what the call itself returns.
 //
 //   --rows     batches handed over in one native call, as the broker hands over a turn's
-//   --pages    fresh: faulted in by the copy itself; prepared: by the populating thread, before the clock starts
+//   --pages    fresh: faulted in by the copy itself; prepared: filled with zeros, before the clock starts
 
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   APPEND_COLUMNS,
   AppendColumn,
@@ -14,32 +13,28 @@ import {
   RecordFormatId,
   SegmentModeId,
 } from "../../src/native/binding.js";
-import { makeRegion, printResult, residentFileBytes, SLICE_BYTES, sideFlags, storedBytesOf } from "../lib/side.js";
+import { makeRegion, printResult, SLICE_BYTES, sideFlags, storedBytesOf } from "../lib/side.js";
 
-const POPULATE_MAX_MS = 30_000;
+/** What is reserved at the creation has no pages yet. */
+const FIRST_RESERVE = 64 << 10;
 
 const flags = sideFlags("dir", "mode", "format", "records", "size", "bytes", "rows", "pages");
 const [records, size, capacity, rows] = [flags.records, flags.size, flags.bytes, flags.rows].map(Number);
 const mode = flags.mode as keyof typeof SegmentModeId;
 const format = flags.format as keyof typeof RecordFormatId;
 
+const prepared = flags.pages === "prepared";
 const writer = await native.createSegmentWriter({
   path: join(flags.dir, "00000000000000000000.log"),
   mode: SegmentModeId[mode],
   format: RecordFormatId[format],
   capacity,
   indexIntervalBytes: 4096,
-  reserve: capacity,
+  reserve: prepared ? FIRST_RESERVE : capacity,
+  forceLater: prepared,
 });
-if (flags.pages === "prepared") {
-  const before = await residentFileBytes();
-  const began = performance.now();
-  writer.populate(capacity);
-  while ((await residentFileBytes()) - before < capacity * 0.99) {
-    if (performance.now() - began > POPULATE_MAX_MS) throw new Error("the pages are not populated");
-    await sleep(5);
-  }
-}
+// As the broker does ahead of a fast writer, and the floor in the same way.
+if (prepared) await writer.reserve(capacity, true);
 
 const region = makeRegion(records, size);
 const stored = storedBytesOf(records, size, format);
