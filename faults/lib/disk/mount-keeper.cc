@@ -36,6 +36,8 @@ constexpr unsigned long kShutdown = 0x8004587d;
 constexpr std::uint32_t kNoLogFlush = 2;
 constexpr int kBusyTries = 2000;
 constexpr int kBusyMicros = 5000;
+/** A minute: somebody's mount namespace that was made meanwhile holds the mount for as long as it lives. */
+constexpr int kLoopTries = 60'000;
 
 struct Mounted {
   std::string dir;
@@ -104,7 +106,7 @@ std::string MountTmpfs(const std::string& bytes, const std::string& dir) {
  * With another image in it somebody else has it already. */
 bool WaitForLoop(int number, std::uint64_t inode) {
   const std::string path = "/dev/loop" + std::to_string(number);
-  for (int tries = 0; tries < kBusyTries; tries++) {
+  for (int tries = 0; tries < kLoopTries; tries++) {
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) return true;
     loop_info64 info;
