@@ -20,6 +20,7 @@ import { LENGTH_BYTES } from "../../protocol/frame.js";
 import { produceV2RequestBytes } from "../../protocol/produce.js";
 import { Backoff } from "../backoff.js";
 import { badTopic } from "../checks.js";
+import type { RequestOptions } from "../connection-options.js";
 import type { Backend, Link } from "../link.js";
 import type { RecordRegion } from "../record-region.js";
 import { Window } from "../window.js";
@@ -78,6 +79,11 @@ export class Dispatch {
 
   get isWaiting(): boolean {
     return !this.window.isEmpty;
+  }
+
+  /** What its requests beside those that carry records are told. */
+  get request(): RequestOptions {
+    return { timeoutMs: this.settings.requestTimeoutMs };
   }
 
   /** Until when what comes now may wait. */
@@ -172,11 +178,11 @@ export class Dispatch {
     const { link } = this;
     const format = this.routes.get(topic)?.format;
     if (link === undefined || format === undefined) throw closedProducer();
-    return hasRecords(link, { topic, partition, format, offset }, region, count);
+    return hasRecords(link, { topic, partition, format, offset }, region, count, this.request);
   }
 
   async endOf({ topic, partition }: Lane): Promise<Offset | undefined> {
-    const [found] = (await this.link?.metadata([topic]).catch(() => [])) ?? [];
+    const [found] = (await this.link?.metadata([topic], this.request).catch(() => [])) ?? [];
     const end = found?.partitions.find((each) => each.partition === partition)?.logEndOffset;
     return end === undefined || end < 0 ? undefined : end;
   }

@@ -4,6 +4,7 @@
 import { MillraceError } from "../../model/errors.js";
 import type { RecordFormat } from "../../model/record-format.js";
 import type { TopicMetadata } from "../../protocol/metadata.js";
+import type { RequestOptions } from "../connection-options.js";
 import { BrokerError, unknownPartition } from "../errors.js";
 import type { Link } from "../link.js";
 import { partitionOfKey, RoundRobin } from "../partitioner.js";
@@ -22,6 +23,8 @@ interface Waiting {
 
 export interface RouteOwner {
   readonly link: Link | undefined;
+  /** What its requests are told. */
+  readonly request: RequestOptions;
   newLane(topic: string, partition: number): Lane;
   /** The answer says that the link is of no use. */
   linkFailed(link: Link, error: MillraceError): void;
@@ -118,7 +121,7 @@ export class Route {
     this.isWanted = false;
     const askers = this.askers;
     this.askers = new Set();
-    link.metadata([this.topic]).then(
+    link.metadata([this.topic], this.owner.request).then(
       ([topic]) => this.answered(link, askers, topic),
       (error: unknown) => this.failed(link, askers, asMillraceError(error)),
     );

@@ -3,6 +3,7 @@
 import { MillraceError } from "../../model/errors.js";
 import type { RecordFormat } from "../../model/record-format.js";
 import { Found, RecordCursor } from "../../protocol/records.js";
+import type { RequestOptions } from "../connection-options.js";
 import type { Link } from "../link.js";
 import type { RecordRegion } from "../record-region.js";
 
@@ -21,14 +22,20 @@ const STORED_EXTRA_BYTES = 8;
  * Whether the first `count` records of the region stand from `offset` on. What readers may not see yet, or not any more, is taken
  * for the same: the log's end is then all there is to go by.
  */
-export async function hasRecords(link: Link, place: Place, region: RecordRegion, count: number): Promise<boolean> {
+export async function hasRecords(
+  link: Link,
+  place: Place,
+  region: RecordRegion,
+  count: number,
+  request: RequestOptions,
+): Promise<boolean> {
   const { topic, partition, format, offset } = place;
   const own = Buffer.from(region.bytes);
   const maxBytes = own.length + count * STORED_EXTRA_BYTES;
   const cursor = new RecordCursor(format);
   let at = 0;
   for (let seen = 0; seen < count; ) {
-    const payload = await link.fetch(topic, partition, offset + seen, maxBytes).then(
+    const payload = await link.fetch(topic, partition, offset + seen, maxBytes, request).then(
       (answer) => answer.payload,
       (error: unknown) => {
         // Retention was quicker.

@@ -7,6 +7,7 @@ import { Producer } from "../../../src/client/producer/producer.js";
 import type { ProducerOptions } from "../../../src/client/producer/producer-options.js";
 import { ErrorCodes } from "../../../src/model/error-codes.js";
 import type { MillraceError } from "../../../src/model/errors.js";
+import { RequestKind } from "../../../src/protocol/api-keys.js";
 import { FakeBroker } from "../../support/fake-broker.js";
 import { until } from "../../support/waiting.js";
 import { backendOf, codeOf, isProduce, texts } from "./backends.js";
@@ -110,6 +111,16 @@ describe("a producer whose connection dies", () => {
     expect(error).toMatchObject({ code: "OUTCOME_UNKNOWN", cause: { code: "REQUEST_TIMEOUT" } });
     expect(await Promise.all(sent.map(codeOf))).toEqual(["OUTCOME_UNKNOWN", "OUTCOME_UNKNOWN", "sent", "sent"]);
     expect(broker.connections).toBe(2);
+  });
+
+  it("gives a connection up that does not answer its questions in time, either", async () => {
+    const { broker, producer } = await started({ requestTimeoutMs: 60 });
+    let asked = 0;
+    broker.intercept = ({ kind }) => kind === RequestKind.METADATA_V2 && asked++ === 0;
+    const begun = performance.now();
+    expect((await producer.send("orders", "a")).offset).toBe(0);
+    expect(performance.now() - begun).toBeLessThan(2000);
+    expect([asked, broker.connections]).toEqual([2, 2]);
   });
 
   it("P09 takes no answer with another correlation id for its own: the connection is broken, nobody gets a wrong offset", async () => {
