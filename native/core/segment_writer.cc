@@ -11,6 +11,7 @@
 #include "core/channel_writer.h"
 #include "core/io.h"
 #include "core/mapped_writer.h"
+#include "core/page.h"
 #include "core/platform.h"
 
 namespace millrace {
@@ -158,13 +159,16 @@ SysError SegmentWriter::ReserveFilled(std::uint32_t up_to) {
 
 SysError SegmentWriter::ReserveBlocks(std::uint32_t from, std::uint32_t to, std::uint32_t at_least,
                                       bool* filled) {
-  switch (platform::ReserveBlocks(file_->fd(), from, to)) {
+  // Whole pages: the first store into a page asks the file system for all of its blocks, also where a block
+  // is smaller than a page, and those behind `to` may be the ones for which there is no room (SIGBUS).
+  const auto pages = [this](std::uint32_t position) { return std::min(PageCeiling(position), capacity_); };
+  switch (platform::ReserveBlocks(file_->fd(), from, pages(to))) {
     case platform::ReserveResult::kReserved:
       break;
     case platform::ReserveResult::kFailed:
       return Failure(errno, "fallocate");
     case platform::ReserveResult::kUnsupported:
-      if (const int code = ReserveWithoutBlocks(from, at_least)) return Failure(code, "pwrite");
+      if (const int code = ReserveWithoutBlocks(from, pages(at_least))) return Failure(code, "pwrite");
       *filled = true;
       break;
   }

@@ -3,6 +3,7 @@
 import { closeSync, openSync, rmSync, statfsSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { native, RecordFormatId, SegmentModeId } from "../../src/native/binding.js";
 import { FileSystemSpace } from "../../src/storage/disk-space.js";
 import { tempDir } from "../support/tmp.js";
 import { files } from "./support/crash.js";
@@ -211,6 +212,25 @@ describe.skipIf(reason !== undefined)(
         await again.close();
       },
     );
+
+    it("O06 MAPPED: whole pages are reserved, also where a block is smaller, for the first store into one needs all of its blocks", async () => {
+      const disk = smallDisk(8);
+      expect(statfsSync(disk).bsize).toBe(1024);
+      const page = 4096;
+      for (const reserve of [1, page + 1, 5 * page]) {
+        const writer = await native.createSegmentWriter({
+          path: join(disk, `${reserve}.log`),
+          mode: SegmentModeId.MAPPED,
+          format: RecordFormatId.plain,
+          capacity: 16 * page + 1,
+          indexIntervalBytes: page,
+          reserve,
+        });
+        expect(writer.file.allocatedBytes()).toBeGreaterThanOrEqual(Math.ceil(reserve / page) * page);
+        await writer.close();
+        writer.file.close();
+      }
+    });
 
     it.each(MODES)(
       "O06 %s: retention goes on when there is no room for anything else, and makes some",
