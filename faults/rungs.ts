@@ -2,6 +2,7 @@
 
 import type { Rung } from "./lib/rung.js";
 import { formatSweep } from "./rungs/format-sweep/format-sweep.js";
+import { fullDisk } from "./rungs/full-disk/rung.js";
 import { history } from "./rungs/history/history.js";
 import { kill } from "./rungs/kill/kill.js";
 import { powerCut } from "./rungs/power-cut/rung.js";
@@ -12,6 +13,7 @@ export const rungs: readonly Rung[] = [
   formatSweep,
   history,
   kill,
+  fullDisk,
   powerCut,
   syscalls,
 ];

@@ -56,6 +56,10 @@ export class Ledger {
   shown = 0;
   /** Records that were acknowledged, in all. */
   acknowledged = 0;
+  /** Batches that were refused and may be sent again, in all. */
+  refused = 0;
+  /** STORAGE_FAILURE was answered since the last start. */
+  failed = false;
   logStart = 0;
   epoch = 0;
   #pieces: Piece[] = [{ from: 0, round: 0 }];
@@ -135,6 +139,7 @@ export class Ledger {
     this.sent = this.sentMost = this.forced = this.written = this.shown = logEnd;
     this.logStart = logStart;
     this.epoch = epoch;
+    this.failed = false;
   }
 
   /** What a running broker says of it. */

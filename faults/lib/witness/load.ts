@@ -186,7 +186,9 @@ export class Load {
       if (ack === FORCED) ledger.forced = Math.max(ledger.forced, to);
       return "kept";
     }
+    if (error === STORAGE_FAILURE) ledger.failed = true;
     if (error === STORAGE_FAILURE || error === SHUTTING_DOWN) return "over";
+    if (RETRIABLE.includes(error)) ledger.refused++;
     if (RETRIABLE.includes(error) || (broken && error === OFFSET_MISMATCH)) {
       ledger.sent = Math.min(ledger.sent, from);
       return "refused";

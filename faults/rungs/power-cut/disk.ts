@@ -1,9 +1,9 @@
 // One disk whose power is cut again and again: a broker on it is started, judged by what it recovered, put under load and cut off.
 
-import { randomUUID } from "node:crypto";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { BrokerProcess, NotReadyError, type Settings } from "../../lib/broker-process.js";
+import { inAnotherBoot } from "../../lib/disk/boot.js";
 import type { FileSystem, MountKeeper } from "../../lib/disk/mount-keeper.js";
 import type { Random } from "../../lib/random.js";
 import type { Product, Stage } from "../../lib/rung.js";
@@ -112,10 +112,7 @@ export class CutDisk {
 
   /** Behind a cut the kernel is another one, as the broker sees it: that is how it tells a cut from the death of its process. */
   async #spawn(): Promise<BrokerProcess> {
-    const bootId = join(this.#dir, "boot-id");
-    await writeFile(bootId, `${randomUUID()}\n`);
-    const under = `mount --bind "$1" /proc/sys/kernel/random/boot_id && shift && exec "$@"`;
-    const wrapper = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "sh", "-c", under, "sh", bootId];
+    const wrapper = await inAnotherBoot(this.#dir);
     return BrokerProcess.spawn(this.product, this.settings, { cwd: this.#dir, wrapper });
   }
 

@@ -1,0 +1,92 @@
+// Three disks that run full, and what takes their room away and gives it back: a file that grows and goes.
+
+import { mkdir, open, rm, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { endedWithUs, inAnotherBoot } from "../../lib/disk/boot.js";
+import type { MountKeeper } from "../../lib/disk/mount-keeper.js";
+
+export const KINDS = ["ext4", "tmpfs", "thin"] as const;
+export type Kind = (typeof KINDS)[number];
+
+const MEBIBYTE = 1024 * 1024;
+const EXT4_MEBIBYTES = 64;
+const TMPFS_MEBIBYTES = 40;
+/** What the image of the thin disk may really take; the journal and the tables are in it. */
+const THIN_REAL_MEBIBYTES = 48;
+const CHUNK = Buffer.alloc(256 * 1024, 1);
+
+export class FullDisk {
+  /** Where the broker's directory lies. */
+  readonly mounted: string;
+  /** Where room is taken from: on the disk, or below it. */
+  readonly #below: string;
+
+  private constructor(
+    readonly kind: Kind,
+    readonly keeper: MountKeeper,
+    readonly directory: string,
+  ) {
+    this.mounted = join(directory, "mounted");
+    this.#below = kind === "thin" ? join(directory, "below") : this.mounted;
+  }
+
+  static async make(kind: Kind, keeper: MountKeeper, directory: string): Promise<FullDisk> {
+    const disk = new FullDisk(kind, keeper, directory);
+    await mkdir(disk.mounted, { recursive: true });
+    if (kind === "tmpfs") {
+      await keeper.mountTmpfs(TMPFS_MEBIBYTES * MEBIBYTE, disk.mounted);
+      return disk;
+    }
+    if (kind === "thin") {
+      await mkdir(disk.#below);
+      await keeper.mountTmpfs(THIN_REAL_MEBIBYTES * MEBIBYTE, disk.#below);
+    }
+    await keeper.format("ext4", disk.#image, kind === "thin" ? 2 * EXT4_MEBIBYTES : EXT4_MEBIBYTES);
+    await keeper.mount("ext4", disk.#image, disk.mounted);
+    return disk;
+  }
+
+  get #image(): string {
+    return join(this.kind === "thin" ? this.#below : this.directory, "image");
+  }
+
+  /** What a device could not write is gone with the cache: a start behind it is one of another boot. */
+  wrapper(): Promise<readonly string[]> {
+    return this.kind === "thin" ? inAnotherBoot(this.directory) : Promise.resolve(endedWithUs);
+  }
+
+  /** Leaves about so many bytes of the room there is now. */
+  async fill(leftBytes: number): Promise<void> {
+    const file = await open(join(this.#below, "filler"), "a");
+    try {
+      for (;;) {
+        const { bavail, bsize } = await statfs(this.#below);
+        const bytes = Math.min(CHUNK.length, bavail * bsize - leftBytes);
+        if (bytes <= 0) return;
+        await file.write(CHUNK.subarray(0, bytes));
+      }
+    } catch (error) {
+      // Somebody else was faster.
+      if ((error as { code?: unknown }).code !== "ENOSPC") throw error;
+    } finally {
+      await file.close().catch(() => undefined);
+    }
+  }
+
+  async empty(): Promise<void> {
+    await rm(join(this.#below, "filler"), { force: true });
+  }
+
+  /** Nothing of what the cache still holds is seen by the next start. For a broker that has ended. */
+  async remount(): Promise<void> {
+    if (this.kind !== "thin") return;
+    await this.keeper.unmount(this.mounted);
+    await this.empty();
+    await this.keeper.mount("ext4", this.#image, this.mounted);
+  }
+
+  async remove(): Promise<void> {
+    await this.keeper.unmount(this.mounted);
+    if (this.kind === "thin") await this.keeper.unmount(this.#below);
+  }
+}
