@@ -65,8 +65,15 @@ export async function askPeers(stand: Stand, names: readonly string[], report: b
 async function ask(stand: Stand, peer: Peer): Promise<PeerResult> {
   const before = await environment(stand.directory, stand.root);
   const cases: CaseResult[] = [];
+  const failed: Record<string, string> = {};
   await peerCases(stand, peer, async (one) => {
-    cases.push(await measureCase(one, stand.rounds, (text) => stand.progress(`  ${text}`)));
+    try {
+      cases.push(await measureCase(one, stand.rounds, (text) => stand.progress(`  ${text}`)));
+    } catch (error) {
+      // A tool that gives up says something about its server: the other cases still have figures.
+      stand.progress(`  ${one.label}: ${String(error)}`);
+      failed[one.label] = shortened(error);
+    }
   });
   const { id, name, version, settings, node } = peer;
   return {
@@ -77,7 +84,17 @@ async function ask(stand: Stand, peer: Peer): Promise<PeerResult> {
     environment: before,
     command: `npm run bench -- peers ${id}${stand.quick ? " --quick" : ""} --rounds ${stand.rounds}`,
     cases,
+    failed,
   };
+}
+
+/** On one line, without the paths that are this machine's alone. */
+function shortened(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text
+    .replaceAll(/\/\S*\//g, "")
+    .replaceAll(/\s+/g, " ")
+    .slice(-500);
 }
 
 const resultPath = (root: string, id: Peer["id"], mark = ""): string =>

@@ -117,7 +117,7 @@ function pipelinedCase(stand: Stand, peer: Peer, setting: Setting, ours: Host, t
   const flags = { ...PIPELINED, ack: ackFor(setting) };
   const [oursNode, theirsNode] = nodeSides(stand, peer, setting, ours, theirs, flags);
   return {
-    label: `${setting.name}: one connection, ${BATCH * DEPTH} records in flight`,
+    label: `${setting.name}: one connection, pipelined (Node clients and loadgen: ${DEPTH} requests of ${BATCH} records)`,
     flush: flushOf(setting),
     unit: "records/s",
     sample: `${secondsOf(stand)} s`,

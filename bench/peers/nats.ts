@@ -3,7 +3,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { natsBenchFigures } from "./output.js";
-import { type At, BATCH, CONNECTIONS, DEPTH, type Peer, RECORD_BYTES, type Setting } from "./peer.js";
+import { type At, CONNECTIONS, type Peer, RECORD_BYTES, type Setting } from "./peer.js";
 import { freePort, PeerProcess } from "./process.js";
 import { type Found, findNats, findNodeClient, type NatsPrograms } from "./programs.js";
 
@@ -22,7 +22,8 @@ const SETTINGS: readonly Setting[] = [
   },
 ];
 
-const PIPELINE = BATCH * DEPTH;
+/** What its command has in flight by itself. With more of them, forced one by one, it gives up waiting after five seconds. */
+const PIPELINE = 500;
 
 const configOf = (setting: Setting, directory: string): string =>
   `jetstream { store_dir: "${directory}"${setting.level === "forced" ? ", sync_interval: always" : ""} }\n`;

@@ -11,7 +11,9 @@ interface Transport {
 }
 
 interface JetStream {
-  jetstream(connection: NatsConnection): { publish(subject: string, payload: Uint8Array): Promise<unknown> };
+  jetstream(connection: NatsConnection): {
+    publish(subject: string, payload: Uint8Array, options: { readonly timeout: number }): Promise<unknown>;
+  };
   jetstreamManager(connection: NatsConnection): Promise<{
     readonly streams: {
       add(config: {
@@ -22,6 +24,9 @@ interface JetStream {
     };
   }>;
 }
+
+/** Records that are forced one by one wait for all before them. */
+const TIMEOUT_MS = 60_000;
 
 export async function openNats({
   modules,
@@ -38,7 +43,7 @@ export async function openNats({
   await manager.streams.add({ name: topic, subjects: [topic], storage: "file" });
   const links = all.map((connection) => {
     const stream = jetstream(connection);
-    const publish = (): Promise<unknown> => stream.publish(topic, payload);
+    const publish = (): Promise<unknown> => stream.publish(topic, payload, { timeout: TIMEOUT_MS });
     return records === 1 ? publish : () => each(records, publish);
   });
   return { links };

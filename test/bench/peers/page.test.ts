@@ -63,6 +63,12 @@ describe("the page about the peers", () => {
     expect(peersPage([await result()])).not.toContain("Doubtful");
   });
 
+  it("says of a case that failed what failed, beside those that did not", async () => {
+    const page = peersPage([{ ...(await result()), failed: { "one connection": "the tool gave up" } }]);
+    expect(page).toContain("**one connection**: no figures. the tool gave up");
+    expect(page).toContain("| millrace, loadgen |");
+  });
+
   it("shows a peer that could not be had with the reason, and no table", () => {
     const page = peersPage([{ name: "Other", skipped: "there is no other here" }]);
     expect(page).toContain("## Other\n\n*Skipped: there is no other here.*");

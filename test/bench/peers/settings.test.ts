@@ -97,7 +97,7 @@ describe("NATS", () => {
     const closed = argsOf(peer, peer.closedLoop);
     expect(closed).toMatch(/bench js pub sync bench --msgs 100032 --size 128 --stream bench/);
     expect(closed).toMatch(/--clients 64$/);
-    expect(argsOf(peer, peer.pipelined)).toMatch(/pub async bench --msgs 100000 .*--clients 1 --batch 2560$/);
+    expect(argsOf(peer, peer.pipelined)).toMatch(/pub async bench --msgs 100000 .*--clients 1 --batch 500$/);
     expect(argsOf(peer, peer.read(1 << 20))).toMatch(/ordered --msgs 100000 .*--batch 8192$/);
     const { env } = peer.closedLoop.run(at, peer.settings[0], amount);
     expect([env?.HOME, env?.XDG_CONFIG_HOME, env?.XDG_DATA_HOME]).toEqual(["/tool", "/tool", "/tool"]);
