@@ -10,23 +10,24 @@ import { replace } from "./lib/results.js";
 import type { Stand } from "./lib/stand.js";
 import { peerCases } from "./peers/cases.js";
 import { fetchPeers } from "./peers/fetch.js";
-import { kafkaPeer } from "./peers/kafka.js";
-import { natsPeer } from "./peers/nats.js";
+import { kafkaPeer, kafkaSettings } from "./peers/kafka.js";
+import { natsPeer, natsSettings } from "./peers/nats.js";
 import { type PeerResult, peersPage } from "./peers/page.js";
-import type { Peer } from "./peers/peer.js";
+import type { Peer, Setting } from "./peers/peer.js";
 import type { Found } from "./peers/programs.js";
-import { redisPeer } from "./peers/redis.js";
+import { redisPeer, redisSettings } from "./peers/redis.js";
 
 interface Entry {
   readonly id: Peer["id"];
   readonly name: string;
+  readonly settings: readonly Setting[];
   readonly find: (root: string) => Promise<Found<Peer>>;
 }
 
 const PEERS: readonly Entry[] = [
-  { id: "redis", name: "Redis Streams", find: redisPeer },
-  { id: "nats", name: "NATS JetStream", find: natsPeer },
-  { id: "kafka", name: "Apache Kafka", find: kafkaPeer },
+  { id: "redis", name: "Redis Streams", find: redisPeer, settings: redisSettings },
+  { id: "nats", name: "NATS JetStream", find: natsPeer, settings: natsSettings },
+  { id: "kafka", name: "Apache Kafka", find: kafkaPeer, settings: kafkaSettings },
 ];
 
 /** By timers, on loopback, too; millrace's own choose another one. */
@@ -103,11 +104,11 @@ const resultPath = (root: string, id: Peer["id"], mark = ""): string =>
 /** Out of the last full run of each. */
 async function writePage({ root, progress }: Stand): Promise<void> {
   const results = await Promise.all(
-    PEERS.map(async ({ id, name, find }): Promise<PeerResult> => {
+    PEERS.map(async ({ id, name, settings, find }): Promise<PeerResult> => {
       const text = await readFile(resultPath(root, id), "utf8").catch(() => undefined);
       if (text !== undefined) return JSON.parse(text) as PeerResult;
       const found = await find(root);
-      return { name, skipped: "missing" in found ? found.missing : "not measured in this run" };
+      return { name, settings, skipped: "missing" in found ? found.missing : "not measured in this run" };
     }),
   );
   if (results.every(({ skipped }) => skipped !== undefined)) return;

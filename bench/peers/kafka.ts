@@ -12,7 +12,7 @@ import { type Found, findKafka, findNodeClient, type KafkaPrograms } from "./pro
 
 const run = promisify(execFile);
 
-const SETTINGS: readonly Setting[] = [
+export const kafkaSettings: readonly Setting[] = [
   {
     name: "flush by the system (default)",
     level: "written",
@@ -69,7 +69,7 @@ export async function kafkaPeer(root: string): Promise<Found<Peer>> {
     name: "Apache Kafka",
     version,
     lasting: true,
-    settings: SETTINGS,
+    settings: kafkaSettings,
     serverCommand: ({ level }) =>
       `kafka-server-start, KRaft, one partition${level === "forced" ? ", log.flush.interval.messages=1" : ""}`,
     start: (directory, setting) => start(programs, directory, setting),

@@ -7,7 +7,7 @@ import { type At, CONNECTIONS, type Peer, RECORD_BYTES, type Setting } from "./p
 import { freePort, PeerProcess } from "./process.js";
 import { type Found, findNats, findNodeClient, type NatsPrograms } from "./programs.js";
 
-const SETTINGS: readonly Setting[] = [
+export const natsSettings: readonly Setting[] = [
   {
     name: "sync_interval 2m (default)",
     level: "written",
@@ -51,7 +51,7 @@ export async function natsPeer(root: string): Promise<Found<Peer>> {
     name: "NATS JetStream",
     version,
     lasting: false,
-    settings: SETTINGS,
+    settings: natsSettings,
     serverCommand: (setting) => `nats-server with ${configOf(setting, "DIRECTORY").trim()}`,
     start: async (directory, setting) => {
       await mkdir(directory, { recursive: true });

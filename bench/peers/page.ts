@@ -53,11 +53,10 @@ the lowest and the highest behind them.
 const FAIRNESS = `## What to hold against these figures
 
 - **Two cores for client and server.** A client that needs more takes it from its server. Every load tool is its makers' own, and they are not
-  equally light: \`loadgen\` (C++, prepared bytes) and \`redis-benchmark\` (C) cost little, \`nats bench\` (Go) and Kafka's (Java) much more than their
-  servers' share would be elsewhere. *Server CPU* is what a record costs whoever the client was, and the rows of Node clients compare clients of one kind.
-- **Node clients**: of millrace \`Connection.produce\` is called, which is the bare request; the others' calls are \`xAdd\`, \`publish\` and \`send\`. Its own batching
-  producer is faster than any of this, and is not shown: the others have none, or (Kafka) one in Java.
-- **Other programs on the machine** take most from who needs most: a server that forces on its only thread (Redis) waits for the disk and then again for a
+  equally light (*client CPU*): *Server CPU* is what a record costs whoever the client was, and the rows of Node clients compare clients of one kind.
+- **Node clients**: of millrace \`Connection.produce\` is called, which is the bare request; the others' calls are \`xAdd\`, \`publish\` and \`send\`. Its batching
+  producer ([figures.md](figures.md)) is not shown: Redis and NATS have nothing like it, and Kafka's is in Java.
+- **Other programs on the machine** take most from who needs most. A server that forces on its only thread (Redis) seems to wait for the disk and then again for a
   core. Where a section is called doubtful, its ratios are of that machine in that hour, and more than a quiet one would show.
 - **A record a request** suits Redis and NATS, whose commands hold one, and neither millrace nor Kafka, which are made for batches. *In flight* it is the
   other way round: millrace sends ten records in a request, Kafka as many as its client gathers in its usual 16 KiB and 5 ms, Redis and NATS one. Redis' and
@@ -67,8 +66,8 @@ const FAIRNESS = `## What to hold against these figures
 - **What they do beside**: Redis keeps everything in memory, too, and is a database for much else; NATS routes by subject; Kafka replicates and has
   transactions. millrace does none of it, and one log is all that is asked for here. With more partitions Kafka and NATS use more cores, which are not there.
 - **Turned off in the peer's favour**: Redis' snapshots and the rewriting of its append-only file. Otherwise defaults: Redis without I/O threads, Kafka with the
-  heap and the collector of its start script, after 200 000 records to get warm. Its tools count the start of their JVM as client CPU, and their first
-  second is interpreted.
+  heap and the collector of its start script, after 200 000 records to get warm. The CPU of its
+  tools has the start of their JVM in it.
 - **No barrier is like another**: millrace and Redis call \`fdatasync\` once for all who wait, Kafka \`fsync\` for each batch, NATS writes through \`O_SYNC\`, each record by itself.
 `;
 

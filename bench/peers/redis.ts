@@ -7,7 +7,7 @@ import { type At, BATCH, CONNECTIONS, DEPTH, PAYLOAD, type Peer, RECORD_BYTES, t
 import { freePort, PeerProcess } from "./process.js";
 import { type Found, findNodeClient, findRedis, type RedisPrograms } from "./programs.js";
 
-const SETTINGS: readonly Setting[] = [
+export const redisSettings: readonly Setting[] = [
   {
     name: "appendonly no",
     level: "memory",
@@ -66,7 +66,7 @@ export async function redisPeer(root: string): Promise<Found<Peer>> {
     name: "Redis Streams",
     version,
     lasting: false,
-    settings: SETTINGS,
+    settings: redisSettings,
     serverCommand: (setting) => `redis-server ${quoted(serverFlags(setting))}`,
     start: async (directory, setting) => {
       await mkdir(directory, { recursive: true });
