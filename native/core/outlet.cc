@@ -7,10 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "core/io.h"
 #include "core/monotonic.h"
-#include "core/platform.h"
-#include "core/residency.h"
 #include "core/socket.h"
 
 namespace millrace {
@@ -32,6 +29,7 @@ void Outlet::NextTurn(std::uint32_t turn, std::int64_t now_us) {
   turn_ = turn;
   now_ms_ = now_us / 1000;
   slice_bytes_ = 0;
+  run_.file = nullptr;
   RestartTime(now_us);
 }
 
@@ -43,6 +41,7 @@ void Outlet::RestartTime(std::int64_t now_us) {
 void Outlet::GoOn(std::int64_t now_us, bool slices_wait) {
   if (now_us - began_us_ >= send_us_) NextTurn(turn_, now_us);
   now_ms_ = now_us / 1000;
+  run_.file = nullptr;
   if (slices_wait) slice_bytes_ = kTurnShares * turn_bytes_;
 }
 
@@ -100,7 +99,8 @@ void Outlet::SendBytes(Connection& c, const std::uint8_t* bytes, std::size_t cou
   c.out.AppendBytes(bytes, count, continues);
 }
 
-void Outlet::SendSlice(Connection& c, Header header, FilePtr file, off_t position, std::size_t count) {
+void Outlet::SendSlice(Connection& c, Header header, FilePtr file, off_t position, std::size_t count,
+                       off_t run_until) {
   if (c.sending == Sending::kFailed) return;
   tried_file_ = nullptr;
   std::size_t sent = 0;
@@ -109,7 +109,7 @@ void Outlet::SendSlice(Connection& c, Header header, FilePtr file, off_t positio
       c.progress_ms = now_ms_;
       c.sending = Sending::kLate;
     } else if (const std::size_t chunk = std::min(count, chunk_bytes_);
-               IsWarm(c, {file, position, count}, chunk)) {
+               IsWarm(c, {file, position, count}, chunk, run_until)) {
       if (const int error = header.instead > 0 ? Try({file, position, count}, chunk) : 0) {
         TellFailure({file, position, count}, error, false);
         const std::uint8_t* const head = header.bytes + header.count - header.head;
@@ -118,13 +118,22 @@ void Outlet::SendSlice(Connection& c, Header header, FilePtr file, off_t positio
         c.dropping = true;
         return;
       }
-      SendBytes(c, header.bytes, header.count, true, header.continues);
-      header.count = 0;
-      if (c.sending == Sending::kFailed) return;
-      if (c.out.empty()) {
-        sent = PumpSlice(c, {file, position, count});
+      const std::size_t first = NextChunk(c, count);
+      if (first > 0 && header.count > 0 && HasRead({file, position, count}, first)) {
+        const Sent both = SendWithChunk(c, header.bytes, header.count, first);
         if (c.sending == Sending::kFailed) return;
+        c.out.AppendBytes(header.bytes + both.bytes, header.count - both.bytes, header.continues);
+        sent = both.of_slice;
+        if (sent == count) c.warm_until = 0;
+      } else {
+        SendBytes(c, header.bytes, header.count, true, header.continues);
       }
+      header.count = 0;
+      if (c.sending == Sending::kIdle && c.out.empty() && sent < count) {
+        const auto rest = position + static_cast<off_t>(sent);
+        sent += PumpSlice(c, {file, rest, count - sent}, run_until);
+      }
+      if (c.sending == Sending::kFailed) return;
     }
   }
   if (header.count > 0 && header.instead > 0) {
@@ -161,16 +170,30 @@ void Outlet::Pump(Connection& c) {
       continue;
     }
     const auto& front = c.out.front();
-    const std::size_t sent = PumpSlice(c, {front.file, front.position, front.left});
+    const std::size_t sent = PumpSlice(c, {front.file, front.position, front.left}, RunUntil(front));
     if (c.sending == Sending::kFailed) return;
-    if (sent > 0) {
-      FilePtr done;
-      if (sent == front.left) done = front.file;
-      c.out.Consume(sent);
-      cold_.Release(std::move(done));
-    }
+    ConsumeSlice(c, sent);
     if (c.sending != Sending::kIdle) return;
   }
+}
+
+void Outlet::ConsumeSlice(Connection& c, std::size_t sent) {
+  if (sent == 0) return;
+  FilePtr done;
+  if (sent == c.out.front().left) done = c.out.front().file;
+  c.out.Consume(sent);
+  cold_.Release(std::move(done));
+}
+
+bool Outlet::PumpBoth(Connection& c, std::size_t chunk) {
+  const auto& front = c.out.front();
+  const Sent both = SendWithChunk(c, front.data(), front.left, chunk);
+  if (c.sending == Sending::kFailed) return false;
+  const bool is_whole = both.of_slice == front.next->left;
+  if (both.bytes > 0) c.out.Consume(both.bytes);
+  ConsumeSlice(c, both.of_slice);
+  if (is_whole) c.warm_until = 0;
+  return both.of_slice == chunk;
 }
 
 bool Outlet::HasSliceNext(Connection& c) {
@@ -191,12 +214,16 @@ bool Outlet::PumpBytes(Connection& c) {
   if (before_slice) {
     const std::size_t chunk = std::min(next->left, chunk_bytes_);
     const Slice slice{next->file, next->position, next->left};
-    if (!IsWarm(c, slice, chunk)) return false;
+    if (!IsWarm(c, slice, chunk, RunUntil(*next))) return false;
     if (const int error = front.is_replaceable() ? Try(slice, chunk) : 0) {
       return ReplaceNext(c, slice.position, error);
     }
   }
   const std::size_t part = std::min(front.left, budget);
+  if (before_slice && part == front.left) {
+    const std::size_t chunk = NextChunk(c, next->left);
+    if (chunk > 0 && HasRead({next->file, next->position, next->left}, chunk)) return PumpBoth(c, chunk);
+  }
   const ssize_t sent = millrace::SendBytes(c.fd.get(), front.data(), part, next != nullptr);
   if (sent < 0 && !IsAgain(static_cast<int>(-sent))) {
     FailSend(c, static_cast<int>(-sent));
@@ -209,111 +236,6 @@ bool Outlet::PumpBytes(Connection& c) {
   if (sent == static_cast<ssize_t>(part)) return true;
   Block(c);
   return false;
-}
-
-bool Outlet::IsWarm(Connection& c, const Slice& slice, std::size_t chunk) {
-  const off_t until = slice.position + static_cast<off_t>(chunk);
-  if (until <= c.warm_until) return true;
-  if (PagesCached(slice.file->fd(), slice.position, chunk)) {
-    c.warm_until = until;
-    return true;
-  }
-  counters_[counter::kColdReads] += 1;
-  c.sending = Sending::kCold;
-  // Whoever goes on where the last read ended, or a little behind it, reads in sequence and will want what
-  // comes then; of anybody else only the rest of the slice is known to be wanted.
-  const auto ahead_max = static_cast<off_t>(kAheadBytes);
-  const bool in_sequence = c.cold_file == slice.file.get() && slice.position >= c.cold_end &&
-                           slice.position <= c.cold_end + ahead_max;
-  const std::size_t part = std::min(slice.left, ColdReader::kChunkBytes);
-  c.cold_file = slice.file.get();
-  c.cold_end = slice.position + static_cast<off_t>(part);
-  c.cold_ticket = cold_.Request(c.id, slice.file, slice.position, part,
-                                in_sequence ? kAheadBytes : std::min(slice.left - part, kAheadBytes));
-  return false;
-}
-
-std::size_t Outlet::PumpSlice(Connection& c, Slice slice) {
-  const std::size_t all = slice.left;
-  while (slice.left > 0) {
-    const std::size_t chunk = std::min({slice.left, Budget(c), chunk_bytes_});
-    if (chunk == 0 || over_slices()) {
-      c.sending = Sending::kLate;
-      break;
-    }
-    if (!IsWarm(c, slice, chunk)) break;
-    const ssize_t sent = SendChunk(c, slice, chunk);
-    if (c.sending == Sending::kFailed) return all - slice.left;
-    slice.position += sent;
-    slice.left -= static_cast<std::size_t>(sent);
-    if (sent < static_cast<ssize_t>(chunk)) {
-      Block(c);
-      break;
-    }
-  }
-  if (slice.left == 0) c.warm_until = 0;  // it was about this slice, not about the next one
-  return all - slice.left;
-}
-
-/**
- * Before the answer's head leaves, after which nothing else can be said. The heap path reads what it sends
- * then. For a sendfile a byte has to do: the pages are known to be in the cache, so it costs a call, and what
- * a file system refuses all the same it refuses here. Should they be gone since, that is no failure.
- */
-int Outlet::Try(const Slice& slice, std::size_t chunk) {
-  std::uint8_t byte;
-  const int fd = slice.file->fd();
-  const ssize_t got = zero_copy_ ? platform::ReadCached(fd, &byte, 1, slice.position)
-                                 : ReadAt(fd, scratch_.get(), chunk, slice.position);
-  if (got < 0) return errno == EAGAIN ? 0 : errno;
-  if (got == 0) return SliceFailure::kFileEnded;
-  if (!zero_copy_) {
-    tried_file_ = slice.file.get();
-    tried_position_ = slice.position;
-    tried_bytes_ = static_cast<std::size_t>(got);
-  }
-  return 0;
-}
-
-void Outlet::TellFailure(const Slice& slice, int error, bool closes) {
-  counters_[counter::kFileFailures] += 1;
-  failures_.Add({slice.file->path(), slice.position, slice.left, error, closes});
-}
-
-void Outlet::FailSlice(Connection& c, const Slice& slice, int error) {
-  TellFailure(slice, error, true);
-  c.Fail(error == SliceFailure::kFileEnded ? CloseReason::kFileShort : CloseReason::kFileError);
-}
-
-/** How much was sent, 0 when the socket is full; sets kFailed. */
-ssize_t Outlet::SendChunk(Connection& c, const Slice& slice, std::size_t chunk) {
-  ssize_t sent;
-  if (zero_copy_) {
-    sent = SendFile(c.fd.get(), slice.file->fd(), slice.position, chunk);
-    counters_[counter::kSendfileCalls] += 1;
-    if (sent == 0) FailSlice(c, slice, SliceFailure::kFileEnded);
-    if (sent == -EIO || sent == -EINVAL || sent == -EOVERFLOW) FailSlice(c, slice, static_cast<int>(-sent));
-  } else {
-    const bool tried =
-        tried_file_ == slice.file.get() && tried_position_ == slice.position && tried_bytes_ >= chunk;
-    tried_file_ = nullptr;
-    const ssize_t got =
-        tried ? static_cast<ssize_t>(chunk) : ReadAt(slice.file->fd(), scratch_.get(), chunk, slice.position);
-    if (got <= 0) {
-      FailSlice(c, slice, got == 0 ? SliceFailure::kFileEnded : errno);
-      return 0;
-    }
-    sent = millrace::SendBytes(c.fd.get(), scratch_.get(), static_cast<std::size_t>(got), false);
-  }
-  if (c.sending == Sending::kFailed) return 0;
-  if (sent < 0) {
-    if (!IsAgain(static_cast<int>(-sent))) FailSend(c, static_cast<int>(-sent));
-    return 0;
-  }
-  Account(c, static_cast<std::size_t>(sent));
-  slice_bytes_ += static_cast<std::size_t>(sent);
-  counters_[zero_copy_ ? counter::kSendfileBytes : counter::kHeapBytes] += static_cast<double>(sent);
-  return sent;
 }
 
 }  // namespace millrace

@@ -50,8 +50,10 @@ class Outlet {
     /** All of them belong to the answer that was begun before. */
     bool continues;
   };
-  /** A slice with the bytes before it. When its pages are cold the bytes wait with it. */
-  void SendSlice(Connection& connection, Header header, FilePtr file, off_t position, std::size_t count);
+  /** A slice with the bytes before it. When its pages are cold the bytes wait with it. Up to `run_until` of
+   * the same file goes on what comes next on this connection. */
+  void SendSlice(Connection& connection, Header header, FilePtr file, off_t position, std::size_t count,
+                 off_t run_until);
   /** The slice that a connection sends next could not be read in. False: part of its answer has left, and
    * there is no other way than to close. */
   bool ReplaceNext(Connection& connection, off_t position, int error);
@@ -75,14 +77,31 @@ class Outlet {
   };
 
   std::size_t Budget(Connection& connection) const;
+  /** How much of a slice goes next; 0: its connection had its share. */
+  std::size_t NextChunk(Connection& connection, std::size_t left) const;
   /** Whether the next chunk of a slice may be sent; else it is asked for. */
-  bool IsWarm(Connection& connection, const Slice& slice, std::size_t chunk);
+  bool IsWarm(Connection& connection, const Slice& slice, std::size_t chunk, off_t run_until);
+  /** Whether it lies in the cache. It leaves in `begins_` whether its beginning was read. */
+  bool IsCached(const Slice& slice, std::size_t chunk, off_t run_until);
+  /** Where the slices end that lie behind each other in the file as they do in the queue. */
+  off_t RunUntil(const OutputQueue::Chunk& slice) const;
   /** Sends of a slice until it is done or `sending` says why not. Returns how much. */
-  std::size_t PumpSlice(Connection& connection, Slice slice);
+  std::size_t PumpSlice(Connection& connection, Slice slice, off_t run_until);
   bool PumpBytes(Connection& connection);
+  /** The same with a chunk of the slice behind them that was read. */
+  bool PumpBoth(Connection& connection, std::size_t chunk);
+  void ConsumeSlice(Connection& connection, std::size_t sent);
+  struct Sent {
+    std::size_t bytes;
+    std::size_t of_slice;
+  };
+  /** Bytes and what was read of the slice behind them, in one call. */
+  Sent SendWithChunk(Connection& connection, const std::uint8_t* bytes, std::size_t count, std::size_t chunk);
   ssize_t SendChunk(Connection& connection, const Slice& slice, std::size_t chunk);
   /** Whether a slice can be read, as far as its first chunk tells: 0, an errno or kFileEnded. */
   int Try(const Slice& slice, std::size_t chunk);
+  void NoteRead(const Slice& slice, std::size_t bytes);
+  bool HasRead(const Slice& slice, std::size_t chunk) const;
   void TellFailure(const Slice& slice, int error, bool closes);
   void FailSlice(Connection& connection, const Slice& slice, int error);
   void Account(Connection& connection, std::size_t sent);
@@ -100,6 +119,17 @@ class Outlet {
   const File* tried_file_ = nullptr;
   off_t tried_position_ = 0;
   std::size_t tried_bytes_ = 0;
+  /**
+   * What was last found in the cache, a run of slices at once: asking for each costs as much as sending it
+   * does. Known for one go alone, as pages leave the cache at any time. `file` is only compared.
+   */
+  struct {
+    const File* file = nullptr;
+    off_t from = 0;
+    off_t until = 0;
+  } run_;
+  /** The slice that was looked at last can be read, as far as its beginning tells. */
+  bool begins_ = false;
   const std::int64_t send_us_;
   std::uint32_t turn_ = 0;
   std::int64_t now_ms_ = 0;

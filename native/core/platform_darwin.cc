@@ -28,7 +28,8 @@ int FullSync(int fd) {
 
 }  // namespace
 
-bool PagesCached(int fd, off_t position, std::size_t bytes) {
+bool PagesCached(int fd, off_t position, std::size_t bytes, bool* begins) {
+  if (begins != nullptr) *begins = false;
   if (bytes == 0) return true;
   // There is no call for a descriptor: a mapping that is never touched and mincore on it.
   const off_t first = position - position % static_cast<off_t>(PageBytes());

@@ -61,15 +61,16 @@ Known AskCachestat(int fd, std::uint64_t from, std::uint64_t bytes) {
   return Known::kUnknown;
 }
 
-bool ByteCached(int fd, off_t position) {
+/** 1: it was read. 0: the file ends before it, so there is nothing to wait for. */
+ssize_t ReadByteCached(int fd, off_t position) {
   char byte;
-  // 0 is the end of the file: nothing there to wait for.
-  return platform::ReadCached(fd, &byte, 1, position) >= 0;
+  return platform::ReadCached(fd, &byte, 1, position);
 }
 
 }  // namespace
 
-bool PagesCached(int fd, off_t position, std::size_t bytes) {
+bool PagesCached(int fd, off_t position, std::size_t bytes, bool* begins) {
+  if (begins != nullptr) *begins = false;
   if (bytes == 0) return true;
   const auto from = static_cast<std::uint64_t>(position);
   const std::uint64_t pages = (from + bytes - 1) / PageBytes() - from / PageBytes() + 1;
@@ -78,7 +79,11 @@ bool PagesCached(int fd, off_t position, std::size_t bytes) {
   // sendfile would wait for those: 350 ms on a disk of 50 MB/s behind a read-ahead of 8 MiB. Read-ahead goes
   // forward, so the last page says most.
   if (pages > 2 && AskCachestat(fd, from, bytes) == Known::kNotCached) return false;
-  return ByteCached(fd, position + static_cast<off_t>(bytes) - 1) && (pages == 1 || ByteCached(fd, position));
+  if (ReadByteCached(fd, position + static_cast<off_t>(bytes) - 1) < 0) return false;
+  if (pages == 1) return true;
+  const ssize_t first = ReadByteCached(fd, position);
+  if (begins != nullptr) *begins = first == 1;
+  return first >= 0;
 }
 
 namespace platform {

@@ -13,6 +13,22 @@ namespace {
 const std::int32_t* Row(const SelectorTables& tables, std::uint32_t row) {
   return tables.flushes + static_cast<std::size_t>(row) * kFlushColumns;
 }
+
+/** Where the slices end that lie behind each other in their file as their rows do. */
+off_t RunUntil(const SelectorTables& tables, std::uint32_t row, std::uint32_t end, std::size_t turn_bytes) {
+  const std::int32_t* const first = Row(tables, row);
+  const off_t enough = off_t{first[column::kPosition]} + static_cast<off_t>(turn_bytes);
+  off_t until = off_t{first[column::kPosition]} + first[column::kSliceBytes];
+  for (row++; row < end && until < enough; row++) {
+    const std::int32_t* const next = Row(tables, row);
+    if (next[column::kFile] != first[column::kFile] || next[column::kPosition] < first[column::kPosition] ||
+        next[column::kPosition] > until) {
+      break;
+    }
+    until = std::max(until, off_t{next[column::kPosition]} + next[column::kSliceBytes]);
+  }
+  return until;
+}
 }  // namespace
 
 std::int64_t Selector::CheckFlush(std::uint32_t rows, std::size_t files) const {
@@ -92,7 +108,8 @@ void Selector::FlushConnection(Connection& c, std::uint32_t begin, std::uint32_t
       const Outlet::Header header{run, run_bytes, static_cast<std::size_t>(row[column::kHead]),
                                   static_cast<std::size_t>(row[column::kInstead]), run_continues};
       outlet_.SendSlice(c, header, files[static_cast<std::size_t>(row[column::kFile])],
-                        row[column::kPosition], static_cast<std::size_t>(row[column::kSliceBytes]));
+                        row[column::kPosition], static_cast<std::size_t>(row[column::kSliceBytes]),
+                        RunUntil(tables_, i, end, options_.turn_bytes_out));
       run_bytes = 0;
     }
   }

@@ -42,6 +42,9 @@ ssize_t ReceiveBytes(int fd, std::uint8_t* into, std::size_t count);
 ssize_t PeekBytes(int fd, std::uint8_t* into, std::size_t count);
 /** `more`: something follows at once, so the kernel need not send a short packet. */
 ssize_t SendBytes(int fd, const std::uint8_t* bytes, std::size_t count, bool more);
+/** Two pieces of memory, one behind the other. */
+ssize_t SendTwo(int fd, const std::uint8_t* first, std::size_t first_count, const std::uint8_t* second,
+                std::size_t second_count);
 /** 0 is the end of the file. */
 ssize_t SendFile(int socket, int file, off_t position, std::size_t count);
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/bytes.h"
+#include "core/platform.h"
 #include "test/harness.h"
 #include "test/scratch_file.h"
 #include "test/selector_play.h"
@@ -162,6 +163,58 @@ TEST("cold slices are read in by a worker, and others are served meanwhile") {
   EXPECT_TRUE(got == "head" + FileBytes(0, 8 << 20));
   EXPECT_GT(play.counter(counter::kColdReads), 0);
   EXPECT_GT(pongs, 1);
+}
+
+TEST("answers behind each other in a file arrive whole when only the first of them are in the cache") {
+  constexpr std::size_t kSlice = 65'536;
+  for (const bool zero_copy : {true, false}) {
+    const ScratchFile scratch(6 * kSlice);
+    SelectorOptions options = SelectorPlay::Defaults();
+    options.zero_copy = zero_copy;
+    SelectorPlay play(options);
+    scratch.DropFromCache();
+    platform::NoReadAhead(scratch.file()->fd());
+    std::string warm(2 * kSlice, '\0');
+    EXPECT_EQ(pread(scratch.file()->fd(), warm.data(), warm.size(), 0), warm.size());
+    off_t at = 0;
+    play.on_frame = [&](std::int32_t id, const std::uint8_t*, std::size_t) {
+      play.Reply(id, "head", 1, scratch.file(), at, kSlice);
+      at += kSlice - 100;  // a reader asks again for the record that was cut off
+    };
+    const Fd client = play.Connect();
+    const std::string frame = Framed("go");
+    Write(client, frame + frame + frame + frame + frame);
+    std::string expected;
+    for (std::size_t i = 0; i < 5; i++) expected += "head" + FileBytes(i * (kSlice - 100), kSlice);
+    std::string got;
+    play.TurnUntil([&] {
+      got += ReadAll(client);
+      return got.size() >= expected.size();
+    });
+    EXPECT_TRUE(got == expected);
+    EXPECT_GT(play.counter(counter::kColdReads), 0);
+    EXPECT_EQ(play.counter(zero_copy ? counter::kSendfileBytes : counter::kHeapBytes), 5 * kSlice);
+  }
+}
+
+TEST("a slice of which little is left beyond its share of a turn leaves whole") {
+  const ScratchFile scratch(100'000);
+  SelectorOptions options = SelectorPlay::Defaults();
+  options.turn_bytes_out = 10'000;
+  SelectorPlay play(options);
+  play.on_frame = [&](std::int32_t id, const std::uint8_t*, std::size_t) {
+    for (int i = 0; i < 4; i++) play.Reply(id, "head of a slice", i == 0, scratch.file(), 2500 * i, 2500);
+    play.Reply(id, "", 0, scratch.file(), 0, 13'000);
+  };
+  const Fd client = play.Connect();
+  Write(client, Framed("go"));
+  std::size_t got = 0;
+  play.TurnUntil([&] {
+    got += ReadAll(client).size();
+    return got >= 4 * 2515 + 13'000;
+  });
+  // The last is too large for that, and leaves in two.
+  EXPECT_EQ(play.counter(counter::kSendfileCalls), 6);
 }
 
 TEST("a file that was removed is sent to its end, and closed then") {

@@ -91,7 +91,10 @@ export const CONNECTION_EVENTS = 1024;
 
 /** What one connection may bring in in a turn: one that has much to say delays the others by this much at a time. */
 export const TURN_BYTES_IN = 256 * 1024;
-/** What one connection may send in a turn, for the same reason. Slices of all together are at most four times this. */
+/**
+ * What one connection may send in a turn, for the same reason. A slice that is over with a quarter more is not cut for it. Slices of all
+ * together are at most four times this.
+ */
 export const TURN_BYTES_OUT = 256 * 1024;
 
 /** The arena of a turn beside the room for one frame of the largest size. It should fit the processor's cache. */

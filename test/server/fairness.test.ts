@@ -110,7 +110,8 @@ describe.skipIf(process.platform !== "linux")("a connection that asks for everyt
       expect(all.recvfrom).toBeGreaterThan(40 * MiB);
       expect(all.sendfile).toBeGreaterThan(80 * MiB);
       expect(most.recvfrom).toBeLessThanOrEqual(2 * TURN_BYTES_IN);
-      expect(most.sendfile).toBeLessThanOrEqual(2 * TURN_BYTES_OUT);
+      // A slice that a quarter more ends is not cut.
+      expect(most.sendfile).toBeLessThanOrEqual(2 * 1.25 * TURN_BYTES_OUT);
     },
     120_000,
   );
