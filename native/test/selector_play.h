@@ -112,10 +112,13 @@ struct SelectorPlay {
     row[flush_column::kOffset] = static_cast<std::int32_t>(used);
     row[flush_column::kLength] = static_cast<std::int32_t>(bytes.size());
     row[flush_column::kCompleted] = completed;
-    row[flush_column::kFile] = file != nullptr ? static_cast<std::int32_t>(files.size()) : -1;
+    // As the broker does: rows of one file behind each other name it once.
+    const bool again = file != nullptr && !files.empty() && files.back() == file;
+    row[flush_column::kFile] =
+        file != nullptr ? static_cast<std::int32_t>(files.size() - (again ? 1 : 0)) : -1;
     row[flush_column::kPosition] = position;
     row[flush_column::kSliceBytes] = slice_bytes;
-    if (file != nullptr) files.push_back(std::move(file));
+    if (file != nullptr && !again) files.push_back(std::move(file));
     used += bytes.size();
   }
   void Send() {
