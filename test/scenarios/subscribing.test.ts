@@ -24,6 +24,7 @@ import { type BrokerProcess, spawnReady, testSettings } from "../support/broker.
 import { CuttingProxy } from "../support/cutting-proxy.js";
 import { printedSeed, randomFrom } from "../support/seed.js";
 import { tempDir } from "../support/tmp.js";
+import { SOON_MS } from "../support/waiting.js";
 
 const seed = printedSeed("subscribing");
 const settings = (dir: string, topics: string) => ({ ...testSettings(dir), topics });
@@ -283,6 +284,8 @@ describe("a subscription on a log that retention shortens", () => {
   it("P02 P03 replays from the start of the live log to the end of then, while producers and retention go on", async () => {
     const { client, produce } = await shortened();
     await produce(200);
+    const starts = async () => (await client.topics(["orders"]))[0]?.partitions.map((each) => each.logStartOffset);
+    await expect.poll(async () => Math.min(...((await starts()) ?? [])), { timeout: SOON_MS }).toBeGreaterThan(0);
     let isOver = false;
     const producing = (async () => {
       while (!isOver) await produce(5);

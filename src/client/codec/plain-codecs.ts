@@ -54,6 +54,7 @@ const bytesOf = (text: string): Uint8Array => Buffer.from(text, "utf8");
  * @param check gets what was parsed and returns the value, or throws; readers get that as the cause of a {@link PayloadError}
  */
 export function json<T>(check: (value: unknown) => T = (value) => value as T): Codec<T> {
+  if (typeof check !== "function") throw badArgument("check", check, "a function that is given what was parsed");
   return {
     encode(value) {
       let text: string | undefined;

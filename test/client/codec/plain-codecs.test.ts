@@ -36,6 +36,10 @@ describe("json()", () => {
     }
   });
 
+  it("takes no check that is none", () => {
+    expect(() => json({ parse: () => 1 } as never)).toThrow(badArgument);
+  });
+
   it("hands what was parsed to its check, whose word counts", () => {
     const codec = json((value) => {
       if (typeof value !== "number") throw new TypeError("a number, please");
