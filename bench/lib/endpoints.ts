@@ -110,7 +110,7 @@ export function openCase(stand: Stand, endpoints: readonly Endpoint[], load: Loa
     }),
   );
   return {
-    label: load.label,
+    label: `${load.label}, p99`,
     flush: load.flush,
     unit: "µs",
     sample: `${load.seconds} s`,

@@ -6,7 +6,7 @@ import type { SectionResult } from "../lib/report.js";
 import { type TimelineFigures, timelineFigures } from "../lib/timeline.js";
 import type { Latency } from "../lib/tools.js";
 
-/** 0 is what the others are compared with; the others count from 1 in the order of their case. */
+/** Which colour: 0 is what the first case of a section compares with, the others count from 1. A name has one in all cases of a section. */
 export type Series = number;
 
 export interface Bar {
@@ -70,19 +70,28 @@ export const PERCENTILES: readonly (readonly [name: string, key: keyof Latency])
 const INTERVALS_MIN = 5;
 
 export function chartsOf({ cases }: Pick<SectionResult, "cases">): SectionCharts {
+  const series = seriesOf(cases);
   return {
-    bars: cases.map(barsOf),
-    percentiles: cases.flatMap(percentilesOf),
-    times: cases.flatMap(timesOf),
+    bars: cases.map((one) => barsOf(one, series)),
+    percentiles: cases.flatMap((one) => percentilesOf(one, series)),
+    times: cases.flatMap((one) => timesOf(one, series)),
   };
 }
 
-const seriesOf = (one: CaseResult, index: number): Series => (index === one.sides.length - 1 ? 0 : index + 1);
+type SeriesOf = (name: string) => Series;
 
-function barsOf(one: CaseResult): BarGroup {
-  const bars = one.sides.map(({ name, value, ratio }, index) => ({
+function seriesOf(cases: readonly CaseResult[]): SeriesOf {
+  const base = cases[0]?.sides[cases[0].sides.length - 1]?.name;
+  const names = [...new Set(cases.flatMap(({ sides }) => sides.map(({ name }) => name)))].filter(
+    (name) => name !== base,
+  );
+  return (name) => names.indexOf(name) + 1;
+}
+
+function barsOf(one: CaseResult, series: SeriesOf): BarGroup {
+  const bars = one.sides.map(({ name, value, ratio }) => ({
     name,
-    series: seriesOf(one, index),
+    series: series(name),
     value: value.median,
     min: value.min,
     max: value.max,
@@ -91,23 +100,27 @@ function barsOf(one: CaseResult): BarGroup {
   return { label: one.label, flush: one.flush, unit: one.unit, lessIsBetter: costs.has(one.unit), bars };
 }
 
-function curvesOf(one: CaseResult, valuesOf: (side: SideResult) => readonly number[] | undefined): Curve[] {
-  return one.sides.flatMap((side, index) => {
+function curvesOf(
+  one: CaseResult,
+  series: SeriesOf,
+  valuesOf: (side: SideResult) => readonly number[] | undefined,
+): Curve[] {
+  return one.sides.flatMap((side) => {
     const values = valuesOf(side);
-    return values === undefined ? [] : [{ name: side.name, series: seriesOf(one, index), values }];
+    return values === undefined ? [] : [{ name: side.name, series: series(side.name), values }];
   });
 }
 
-function percentilesOf(one: CaseResult): PercentileChart[] {
-  const curves = curvesOf(one, ({ latency }) =>
+function percentilesOf(one: CaseResult, series: SeriesOf): PercentileChart[] {
+  const curves = curvesOf(one, series, ({ latency }) =>
     latency === undefined ? undefined : PERCENTILES.map(([, key]) => latency[key]),
   );
   return curves.length === 0 ? [] : [{ label: caseName(one), curves }];
 }
 
-function timesOf(one: CaseResult): TimeChart[] {
+function timesOf(one: CaseResult, series: SeriesOf): TimeChart[] {
   const intervalMs = one.sides.find(({ timeline }) => timeline !== undefined)?.timeline?.intervalMs ?? 0;
-  const curves = curvesOf(one, ({ timeline }) =>
+  const curves = curvesOf(one, series, ({ timeline }) =>
     timeline === undefined || timeline.rates.length < INTERVALS_MIN ? undefined : timeline.rates,
   ).map((curve) => ({ ...curve, figures: timelineFigures({ intervalMs, rates: curve.values }) }));
   return curves.length === 0 ? [] : [{ label: caseName(one), unit: one.unit, intervalMs, curves }];

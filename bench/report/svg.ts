@@ -73,7 +73,9 @@ export function barsSvg(groups: readonly BarGroup[], title: string): string {
       parts.push(
         text(left - 8, middle + 4, "e", clip(bar.name, NAME_LETTERS_MAX)),
         `<rect class="b ${seriesClass(bar.series)}" x="${left}" y="${y + 3}" width="${round(width)}" height="${ROW - 6}" rx="2"/>`,
-        `<path class="w" d="M${round(low)} ${middle}H${round(high)}M${round(low)} ${middle - 3}v6M${round(high)} ${middle - 3}v6"/>`,
+        bar.min === bar.max
+          ? ""
+          : `<path class="w" d="M${round(low)} ${middle}H${round(high)}M${round(low)} ${middle - 3}v6M${round(high)} ${middle - 3}v6"/>`,
         text(Math.max(high, to) + 8, middle + 4, "", `${shortNumber(bar.value)}${ratioText(bar.ratio)}`),
       );
       y += ROW;

@@ -33,6 +33,24 @@ describe("the charts of a section", () => {
     ]);
   });
 
+  it("give a name one colour in all cases of a section, whatever it is compared with there", async () => {
+    const first = await caseOf("a", "µs", [
+      { name: "millrace", values: [2] },
+      { name: "floor", values: [1] },
+    ]);
+    const names = ["millrace", "floor", "bare"];
+    const second = await caseOf(
+      "b",
+      "µs",
+      names.map((name) => ({ name, values: [1] })),
+    );
+    const { bars } = chartsOf({ cases: [first, second] });
+    expect(bars.map((group) => group.bars.map(({ series }) => series))).toEqual([
+      [1, 0],
+      [1, 0, 2],
+    ]);
+  });
+
   it("have percentiles in order and the course of time with its worst second", async () => {
     const { percentiles, times } = chartsOf(await section());
     expect(percentiles[0]?.curves.map(({ values }) => values)).toEqual([
