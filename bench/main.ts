@@ -30,7 +30,7 @@ function usage(): string {
     "",
     "  --quick      fewer and shorter samples, fewer cases",
     "  --full       whole matrices: hours",
-    "  --rounds N   samples of each side (7, or 2 with --quick)",
+    "  --rounds N   samples of each side (7; 2 with --quick; 3 with --check and --record)",
     "  --dir        where data is written (.cache/bench/data); not in memory",
     "  --no-report  leaves docs/figures as they are",
     "  --check      what CI runs: quick, fails when a ratio to the floor is under a third of the recorded one",
@@ -69,7 +69,7 @@ export async function main(root: string, paths: ToolPaths, argv: readonly string
   if (unknown.length > 0) return refuse(`there is no question ${unknown.join(", ")}`);
   const checks = values.check || values.record;
   const quick = values.quick || checks;
-  const rounds = Number(values.rounds ?? (quick ? 2 : peers ? 5 : 7));
+  const rounds = Number(values.rounds ?? (checks ? 3 : quick ? 2 : peers ? 5 : 7));
   if (!Number.isSafeInteger(rounds) || rounds < 1) return refuse(`--rounds: ${values.rounds}`);
   if (quick && values.full) return refuse("--full: not beside --quick, --check or --record");
 

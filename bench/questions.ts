@@ -52,11 +52,14 @@ export const questions: readonly Question[] = [
 /** Whose ratios CI checks, within its few minutes. */
 export const checked: readonly string[] = [
   append,
+  appendFlush,
   writer,
   producePipelined,
   produceConnections,
   fetchQuestion,
   forced,
+  groupCommit,
+  sums,
   recovery,
   start,
 ].map(({ name }) => name);

@@ -48,25 +48,60 @@ async function emptyStart(stand: Stand): Promise<Case> {
 }
 
 /** Small segments, so that there are many of them without filling the disk. */
-async function afterCleanStop(stand: Stand, segments: number, measure: (one: Case) => Promise<void>): Promise<void> {
-  const more = { "segment-bytes": "1MiB", "max-frame-bytes": "512KiB" };
+const SMALL: Flags = { "segment-bytes": "1MiB", "max-frame-bytes": "512KiB" };
+
+/** A data directory that a clean stop left with about so many segments; `there`: how many they are. */
+async function withSegments(
+  stand: Stand,
+  segments: number,
+  action: (directory: string, there: number) => Promise<void>,
+): Promise<void> {
   await inDirectory(stand, async (directory) => {
-    const first = await startBroker(stand, directory, usual, more);
+    const first = await startBroker(stand, directory, usual, SMALL);
     await fill(stand, first, (segments - 0.5) * MiB);
     await first.stop();
-    const there = (await readdir(join(directory, "data", `${TOPIC}-0`))).filter((name) => name.endsWith(".log")).length;
-    const side: Side = {
-      name: "millrace",
-      command: commandOf(more),
-      measure: async () => {
-        const server = await startBroker(stand, directory, usual, more);
-        const stopMs = await server.stop();
-        return { value: server.readyMs, details: { "stop ms": stopMs } };
-      },
-    };
-    const label = `after a clean stop, ${there} segments`;
-    await measure({ label, flush: "none", unit: "ms", sample: "one start", sides: [side, bareNode] });
+    const names = await readdir(join(directory, "data", `${TOPIC}-0`));
+    await action(directory, names.filter((name) => name.endsWith(".log")).length);
   });
+}
+
+function startSide(stand: Stand, directory: string, name: string): Side {
+  return {
+    name,
+    command: commandOf(SMALL),
+    measure: async () => {
+      const server = await startBroker(stand, directory, usual, SMALL);
+      const stopMs = await server.stop();
+      return { value: server.readyMs, details: { "stop ms": stopMs } };
+    },
+  };
+}
+
+async function afterCleanStop(stand: Stand, segments: number, measure: (one: Case) => Promise<void>): Promise<void> {
+  await withSegments(stand, segments, (directory, there) =>
+    measure({
+      label: `after a clean stop, ${there} segments`,
+      flush: "none",
+      unit: "ms",
+      sample: "one start",
+      sides: [startSide(stand, directory, "millrace"), bareNode],
+    }),
+  );
+}
+
+/** In turn, so that the ratio is one of neighbours. */
+async function manyAndFew(stand: Stand, measure: (one: Case) => Promise<void>): Promise<void> {
+  await withSegments(stand, 1000, (many, manyThere) =>
+    withSegments(stand, 10, (few, fewThere) =>
+      measure({
+        label: "after a clean stop, many segments against few",
+        flush: "none",
+        unit: "ms",
+        sample: "one start",
+        sides: [startSide(stand, many, `${manyThere} segments`), startSide(stand, few, `${fewThere} segments`)],
+      }),
+    ),
+  );
 }
 
 /** One large segment that nobody forced and nobody sealed: all of it is scanned. */
@@ -132,6 +167,7 @@ export const start: Question = {
   ask: async (stand, measure) => {
     await measure(await emptyStart(stand));
     for (const segments of stand.quick ? [10] : [10, 100, 1000]) await afterCleanStop(stand, segments, measure);
+    if (!stand.quick) await manyAndFew(stand, measure);
     await afterKill(stand, true, measure);
     if (!stand.quick) await afterKill(stand, false, measure);
   },

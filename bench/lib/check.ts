@@ -30,10 +30,17 @@ export function recordOf(sections: readonly SectionResult[]): RecordedRatios {
   );
 }
 
+/** A floor beside a floor says nothing about the product. */
+const isFloor = (command: string): boolean => command.startsWith("floor ");
+
 function ratiosOf(one: CaseResult): Record<string, number> {
   const rounded = (ratio: number): number => Number(ratio.toPrecision(3));
+  // The least favourable sample: what a disturbed neighbour made look better must not become what is asked for.
+  const worst = costs.has(one.unit) ? "max" : "min";
   return Object.fromEntries(
-    one.sides.flatMap(({ name, ratio }) => (ratio === undefined ? [] : [[name, rounded(ratio.median)]])),
+    one.sides.flatMap(({ name, ratio, command }) =>
+      ratio === undefined || isFloor(command) ? [] : [[name, rounded(ratio[worst])]],
+    ),
   );
 }
 

@@ -124,6 +124,22 @@ function middle(samples: readonly Sample[]): Sample {
   return samples.toSorted((a, b) => a.value - b.value)[(samples.length - 1) >> 1];
 }
 
+/** Columns of what a server spent: these, too, are worth more beside the floor's. */
+const SPENT = /^server (CPU|cores)/;
+
+/** As a cell shows it; of what was spent also the ratio to the last side, pair by pair. Undefined: the side has no such figure. */
+export function detailText({ sides }: CaseResult, side: SideResult, name: string): string | undefined {
+  const value = side.details[name];
+  if (value === undefined) return undefined;
+  const base = sides[sides.length - 1];
+  const [own, others] = [side, base].map(({ samples }) => samples.flatMap(({ details }) => details[name] ?? []));
+  const comparable =
+    SPENT.test(name) && side !== base && own.length === others.length && others.every((one) => one > 0);
+  return comparable
+    ? `${shortNumber(value)} (× ${spread(pairRatios(own, others)).median.toFixed(2)})`
+    : shortNumber(value);
+}
+
 /** Three figures that count, with thin groups of thousands: more would pretend. */
 export function shortNumber(value: number): string {
   if (!Number.isFinite(value)) return String(value);

@@ -2,7 +2,7 @@
 // the floor of the same rounds; above all of them the machine; below each table the commands.
 
 import type { Environment } from "./environment.js";
-import { type CaseResult, costs, type SideResult, shortNumber } from "./figures.js";
+import { type CaseResult, costs, detailText, type SideResult, shortNumber } from "./figures.js";
 
 /** Where a section comes from that was not measured in the run at the top of its page. */
 export interface RunMark {
@@ -93,7 +93,7 @@ function head(result: RunResult): string {
     "",
     "# Figures",
     "",
-    `${intro(result)} How to repeat and read them: [benchmarks.md](benchmarks.md).`,
+    `${intro(result)} How to repeat and read them: [benchmarks.md](benchmarks.md); charts that show their values: [figures.html](figures.html).`,
     "",
     ...(warning === undefined ? [] : [warning, ""]),
     "| | |",
@@ -145,7 +145,7 @@ function row(one: CaseResult, side: SideResult, index: number, details: readonly
     shortNumber(value.median),
     `${shortNumber(value.min)} – ${shortNumber(value.max)}`,
     ratio === undefined ? "" : `**${ratio.median.toFixed(2)}** (${ratio.min.toFixed(2)} – ${ratio.max.toFixed(2)})`,
-    ...details.map((name) => (side.details[name] === undefined ? "" : shortNumber(side.details[name]))),
+    ...details.map((name) => detailText(one, side, name) ?? ""),
     `${value.samples} × ${one.sample}`,
   ];
   return `| ${cells.join(" | ")} |`;

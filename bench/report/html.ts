@@ -1,7 +1,7 @@
 // The report as one page that needs nothing else: style, script, pictures and numbers are in it, light and dark, no network. Bars are
 // drawn here; what has a course (time, percentiles) is drawn by the script, which shows values under the cursor.
 
-import { type CaseResult, costs, shortNumber } from "../lib/figures.js";
+import { type CaseResult, costs, detailText, shortNumber } from "../lib/figures.js";
 import { doubtful, factsOf, intro, type RunResult, runOf, type SectionResult } from "../lib/report.js";
 import { chartsOf, PERCENTILES } from "./charts.js";
 import { barsSvg, escapeXml, SERIES_DARK, SERIES_LIGHT } from "./svg.js";
@@ -86,7 +86,7 @@ function table(cases: readonly CaseResult[]): string {
         one.unit,
         `${shortNumber(value.min)} – ${shortNumber(value.max)}`,
         ratio === undefined ? "" : `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)} – ${ratio.max.toFixed(2)})`,
-        ...details.map((name) => (side.details[name] === undefined ? "" : shortNumber(side.details[name]))),
+        ...details.map((name) => detailText(one, side, name) ?? ""),
         `${value.samples} × ${one.sample}`,
       ];
       const begins = index === 0 ? ' class="begins"' : "";

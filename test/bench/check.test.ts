@@ -44,14 +44,23 @@ function questionOf(ratios: readonly number[], unit: Case["unit"] = "requests/s"
 const recorded = { q: { work: { millrace: 0.9 } } };
 
 describe("recorded ratios", () => {
-  it("are those of every side that has one, by question, case and side", async () => {
+  it("are the least favourable samples of every side that has a ratio, by question, case and side", async () => {
     const one = await caseOf("work", "requests/s", [
-      { name: "millrace", values: [30, 40, 31.234] },
+      { name: "millrace", values: [50, 40, 31.234] },
       { name: "floor", values: [100, 100, 100] },
     ]);
     const ratios = recordOf([{ name: "q", title: "", about: "", cases: [one] }]);
     expect(ratios).toEqual({ q: { "work, WRITTEN": { millrace: 0.312 } } });
     expect(recordedSides(ratios)).toBe(1);
+  });
+
+  it("are none for a floor beside a floor, which says nothing about the product", async () => {
+    const one = await caseOf("work", "ms", [
+      { name: "a", values: [3] },
+      { name: "b", values: [2] },
+    ]);
+    const sides = one.sides.map((side) => ({ ...side, command: `floor barrier --how ${side.name}` }));
+    expect(recordOf([{ name: "q", title: "", about: "", cases: [{ ...one, sides }] }])).toEqual({ q: {} });
   });
 
   it("of one question replace its own and leave the others", async () => {

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { inTurn, pairRatios, spread } from "../../bench/lib/compare.js";
-import { type Case, measureCase, type Sample, shortNumber } from "../../bench/lib/figures.js";
+import { type Case, detailText, measureCase, type Sample, shortNumber } from "../../bench/lib/figures.js";
 import { markdown, OTHERS } from "../../bench/lib/report.js";
 
 const constant = (values: number[], details: Record<string, number> = {}) => {
@@ -55,6 +55,31 @@ describe("comparing", () => {
     expect(sides[0].value.median).toBe(30);
     expect(sides[0].details).toEqual({ "p99 µs": 5 });
     expect(sides[1].ratio).toBeUndefined();
+  });
+
+  it("compares what servers spent, too, round by round", async () => {
+    const spends = (values: number[]) => {
+      let next = 0;
+      return async (): Promise<Sample> => ({ value: 1, details: { "server CPU s/GiB": values[next++], "p99 µs": 5 } });
+    };
+    const one = await measureCase(
+      {
+        label: "work",
+        flush: "none",
+        unit: "GB/s",
+        sample: "1 s",
+        sides: [
+          { name: "millrace", command: "", measure: spends([2, 30, 5]) },
+          { name: "floor", command: "", measure: spends([1, 10, 5]) },
+        ],
+      },
+      3,
+    );
+    const [millrace, floor] = one.sides;
+    expect(detailText(one, millrace, "server CPU s/GiB")).toBe("5 (× 2.00)");
+    expect(detailText(one, floor, "server CPU s/GiB")).toBe("5");
+    expect(detailText(one, millrace, "p99 µs")).toBe("5");
+    expect(detailText(one, millrace, "else")).toBeUndefined();
   });
 
   it("rounds to three figures that count", () => {
