@@ -62,6 +62,8 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
   private connection: Link | undefined;
   private connectedOnce = false;
   private failing = false;
+  /** A partition of the last answer was refused for now. */
+  private refused: MillraceError | undefined;
   private closed = false;
   /** Whose turn it is to be first. */
   private turn = 0;
@@ -113,13 +115,15 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
   /** The next answer that has something in it, or that ends the reading. */
   private async round(): Promise<Read> {
     for (;;) {
+      const { refused } = this;
+      this.refused = undefined;
+      if (refused !== undefined) await this.failed(refused);
       const round = await this.tryRound();
       if (round === undefined) continue;
       const { batches } = round;
       const failures = round.failures.filter(({ error }) => !isRetriable(error));
-      const [lost] = round.failures;
-      // What came beside it is given first; the next round connects again.
-      if (lost !== undefined && failures.length === 0) await this.failed(lost.error);
+      // What came beside it is given first; the next round pauses and connects again.
+      if (failures.length === 0) this.refused = round.failures[0]?.error;
       const isSomething = failures.length > 0 || batches.some(({ length }) => length > 0);
       if (isSomething || this.positions.every(({ isDone }) => isDone)) {
         return { batches: batches.filter(({ length }) => length > 0), failures };

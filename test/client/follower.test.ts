@@ -135,6 +135,28 @@ describe("a follower", () => {
     await expect.poll(() => broker.sockets.size).toBe(0);
   });
 
+  it("gives what came beside a refusal that may pass at once, and pauses only then", async () => {
+    const lost: number[] = [];
+    const told = { random: () => 0.99, onLost: (_: Error, ms: number) => lost.push(ms), maxWaitMs: 0 };
+    const { broker, batches } = await following({ topics: { orders: 2 } }, told);
+    let answeredAt = 0;
+    broker.intercept = ({ fetch, socket, answer }) => {
+      if (fetch === undefined || answer === undefined) return false;
+      const refusing = Buffer.from(answer);
+      const part = fetch.parts[0]?.partition === 1 ? refusing.indexOf("orders") : refusing.lastIndexOf("orders");
+      refusing.writeInt16BE(ErrorCodes.OVERLOADED, part + "orders".length + 4);
+      answeredAt = performance.now();
+      return socket.write(refusing);
+    };
+    const first = next(batches);
+    await expect.poll(() => lost.length, { timeout: 10_000 }).toBe(4);
+    fill(broker, 0, 1, 1);
+    expect(textsOf(await first)).toEqual(["0 0"]);
+    // The next pause takes 0.8 s.
+    expect(performance.now() - answeredAt).toBeLessThan(400);
+    expect(lost.at(-1)).toBeGreaterThan(700);
+  });
+
   it("P10 names a record whose sum is wrong, after the others were given", async () => {
     const { broker, batches } = await following({ topics: { orders: 2 } });
     fill(broker, 0, 2, 1);
