@@ -76,7 +76,7 @@ export async function redisPeer(root: string): Promise<Found<Peer>> {
     },
     closedLoop: {
       name: "redis-benchmark",
-      warmRecords: 50_000,
+      warmRecords: 20_000,
       run: (at, _setting, { records }) =>
         benchmark(programs, ["-c", String(CONNECTIONS)], 1, records, xadd(at.topic))(at),
     },
