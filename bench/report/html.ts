@@ -106,6 +106,10 @@ function dataOf(sections: readonly SectionResult[]): string {
     const { percentiles, times } = chartsOf(section);
     return [section.name, { percentiles, times }] as const;
   });
-  const data = { columns: PERCENTILES.map(([name]) => name), sections: Object.fromEntries(charts) };
+  const data = {
+    columns: PERCENTILES.map(([name]) => name),
+    colors: SERIES_LIGHT.length,
+    sections: Object.fromEntries(charts),
+  };
   return JSON.stringify(data).replaceAll("<", "\\u003c");
 }

@@ -3,11 +3,11 @@
 
 import uPlot from "uplot";
 
-const { columns, sections } = JSON.parse(document.getElementById("charts").textContent);
+const { columns, colors, sections } = JSON.parse(document.getElementById("charts").textContent);
 const HEIGHT = { percentiles: 190, times: 210 };
 
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const seriesColor = (series) => color(series === 0 ? "--s0" : `--s${((series - 1) % 5) + 1}`);
+const seriesColor = (series) => color(series === 0 ? "--s0" : `--s${((series - 1) % (colors - 1)) + 1}`);
 
 /** Three figures that count; the report's numbers are written the same way. */
 function short(value) {

@@ -2,17 +2,43 @@
 // classes; a file brings the style sheet for them along, light and dark, the page has its own.
 
 import { shortNumber } from "../lib/figures.js";
-import { type BarGroup, PERCENTILES, type PercentileChart, type Series, type TimeChart } from "./charts.js";
+import {
+  type BarGroup,
+  PERCENTILES,
+  type PercentileChart,
+  type Series,
+  type TimeChart,
+  type TimeCurve,
+} from "./charts.js";
 import { logTicks, niceMax, scaleLinear, scaleLog } from "./scale.js";
 
 const WIDTH = 860;
 const FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif";
 
 /** The same colours as the page's and the console's. */
-export const SERIES_LIGHT = ["#8a949d", "#1f77a4", "#b8600b", "#2b8a57", "#b0356b", "#6b4fa0"] as const;
-export const SERIES_DARK = ["#79848e", "#5db4dc", "#eba25a", "#67c594", "#e783b1", "#ac95e0"] as const;
+export const SERIES_LIGHT = [
+  "#8a949d",
+  "#1f77a4",
+  "#b8600b",
+  "#2b8a57",
+  "#b0356b",
+  "#6b4fa0",
+  "#77751b",
+  "#157f80",
+] as const;
+export const SERIES_DARK = [
+  "#79848e",
+  "#5db4dc",
+  "#eba25a",
+  "#67c594",
+  "#e783b1",
+  "#ac95e0",
+  "#c7c35c",
+  "#58c5c5",
+] as const;
 
-const seriesClass = (series: Series): string => (series === 0 ? "s0" : `s${((series - 1) % 5) + 1}`);
+const seriesClass = (series: Series): string =>
+  series === 0 ? "s0" : `s${((series - 1) % (SERIES_LIGHT.length - 1)) + 1}`;
 
 const seriesRules = (colors: readonly string[]): string =>
   colors.map((color, index) => `.s${index}{fill:${color};stroke:${color}}`).join("");
@@ -92,8 +118,8 @@ function legend(x: number, y: number, names: readonly { readonly name: string; r
   let at = x;
   return names
     .map(({ name, series }) => {
-      const entry = `<circle class="d ${seriesClass(series)}" cx="${round(at + 4)}" cy="${y - 4}" r="4"/>${text(at + 12, y, "q", clip(name, 40))}`;
-      at += 26 + 6.3 * Math.min(40, name.length);
+      const entry = `<circle class="d ${seriesClass(series)}" cx="${round(at + 4)}" cy="${y - 4}" r="4"/>${text(at + 12, y, "q", clip(name, 64))}`;
+      at += 26 + 6.3 * Math.min(64, name.length);
       return entry;
     })
     .join("");
@@ -137,6 +163,11 @@ export function percentilesSvg(charts: readonly PercentileChart[], title: string
 export const duration = (us: number): string =>
   us >= 1e6 ? `${shortNumber(us / 1e6)} s` : us >= 1000 ? `${shortNumber(us / 1000)} ms` : `${shortNumber(us)} µs`;
 
+const withWorst = ({ name, series, figures }: TimeCurve): { name: string; series: Series } => ({
+  name: `${name}: worst ${shortNumber(figures.worst)}, ${figures.steadiness.toFixed(2)} of the median`,
+  series,
+});
+
 /** Each chart over the whole width, its worst interval marked on every curve. */
 export function timesSvg(charts: readonly TimeChart[], title: string): string {
   const parts = charts.map(({ label, unit, intervalMs, curves }, index) => {
@@ -150,7 +181,7 @@ export function timesSvg(charts: readonly TimeChart[], title: string): string {
     const seconds = (at: number): string => `${shortNumber((at * intervalMs) / 1000)} s`;
     return [
       text(8, y0 + 16, "h", `${clip(label, 90)} <tspan class="q" font-weight="400">${escapeXml(unit)}</tspan>`),
-      legend(8, y0 + 34, curves),
+      legend(8, y0 + 34, curves.map(withWorst)),
       ...[0, 0.25, 0.5, 0.75, 1].map((part) => {
         const value = highest * part;
         return `<path class="g" d="M${left} ${round(y(value))}H${right}"/>${text(left - 6, y(value) + 4, "q e", shortNumber(value))}`;
@@ -162,12 +193,9 @@ export function timesSvg(charts: readonly TimeChart[], title: string): string {
       ...curves.map(({ series, values, figures }) => {
         const line = values.map((value, at) => `${round(x(at))} ${round(y(value))}`).join("L");
         const [wx, wy] = [x(figures.worstAt), y(figures.worst)];
-        const note = `${shortNumber(figures.worst)}, ${figures.steadiness.toFixed(2)} of the median`;
-        const end = wx > (left + right) / 2;
         return [
           `<path class="l ${seriesClass(series)}" d="M${line}"/>`,
           `<circle class="l ${seriesClass(series)}" cx="${round(wx)}" cy="${round(wy)}" r="5"/>`,
-          text(wx + (end ? -9 : 9), Math.min(wy + 14, bottom - 4), end ? "q e" : "q", note),
         ].join("");
       }),
     ].join("");

@@ -74,7 +74,7 @@ describe("the pictures", () => {
 
   it("ring the worst second", async () => {
     const svg = timesSvg(chartsOf(await section()).times, "t");
-    expect(svg).toContain("40, 0.40 of the median");
+    expect(svg).toContain("millrace: worst 40, 0.40 of the median");
     const ring = /<circle class="l s1" cx="([\d.]+)"/.exec(svg)?.[1];
     // Third of six points between 72 and 820.
     expect(Number(ring)).toBeCloseTo(72 + ((820 - 72) * 2) / 5, 0);
