@@ -43,8 +43,9 @@ const MAX_BYTES = MIB;
 const MAX_BYTES_LIMIT = 64 * MIB;
 
 const EXAMPLES = `
-Without --until-end it goes on with what comes, until it is stopped or nobody reads its output: the broker tells it at once, and
-when the broker is away it tries again until it is back. --until-end stops where each partition ended when it started.
+Without --until-end it goes on with what comes, also in partitions that are added, until it is stopped or nobody reads its output: the
+broker tells it at once, and when the broker is away it tries again until it is back. --until-end stops where each partition ended when it
+started.
 
 --from takes earliest, latest, an offset (of one partition), or a time: 2026-11-30, 2026-11-30T14:05 (here), 2026-11-30T14:05:00Z,
 1796000000000ms. From a time on nothing is left out; a few records from just before it may come, too.
