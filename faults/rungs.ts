@@ -5,11 +5,12 @@ import { formatSweep } from "./rungs/format-sweep/format-sweep.js";
 import { fullDisk } from "./rungs/full-disk/rung.js";
 import { history } from "./rungs/history/history.js";
 import { kill } from "./rungs/kill/kill.js";
+import { mutationRung } from "./rungs/mutation/mutation.js";
 import { powerCut } from "./rungs/power-cut/rung.js";
 import { syscalls } from "./rungs/syscalls/rung.js";
 
 // biome-ignore format: one a line
-export const rungs: readonly Rung[] = [
+const breakers: readonly Rung[] = [
   formatSweep,
   history,
   kill,
@@ -17,3 +18,5 @@ export const rungs: readonly Rung[] = [
   powerCut,
   syscalls,
 ];
+
+export const rungs: readonly Rung[] = [...breakers, mutationRung(breakers)];

@@ -31,7 +31,8 @@ export async function buildBundles() {
   await Promise.all([bundle(), emitTypes(), buildConsole()]);
 }
 
-async function bundle() {
+/** The programs alone, without types and console: what a copy of the sources needs to run. */
+export async function bundle() {
   const esbuild = await import("esbuild");
   const dist = join(root, "dist");
   const result = await esbuild.build({

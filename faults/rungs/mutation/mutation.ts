@@ -1,0 +1,137 @@
+// The rung `mutation`: takes the product's safeguards away one by one and demands that the ladder notices each. What nothing notices is either not
+// needed or not tested, and the page says which.
+
+import { execFile } from "node:child_process";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Random } from "../../lib/random.js";
+import { type Failure, type Rung, type RungResult, replayOf, type Skipped, type Stage } from "../../lib/rung.js";
+import { Workshop } from "./build.js";
+import { type Mutant, mutated } from "./mutant.js";
+import { mutants } from "./mutants.js";
+
+/** For continuous integration; the mutants take turns there, by the seed. By hand `--rounds 1000` tries all. */
+const SECONDS = 240;
+/** A product without its safeguard may also stand still. */
+const HANGS_MS = 300_000;
+
+const STAND = /^Error: (umount|mount|mkfs|losetup)\b/;
+
+const runProgram = promisify(execFile);
+
+const about = `
+Of a copy of the sources one safeguard is taken away (a barrier, the order in which things are published, a check of what was read, a bound), the copy is
+built, and a rung of this ladder is run on it. The rung has to fail. A mutant that survives is a failure of the ladder, unless the list says which other
+safeguard does the same work on the systems that are at hand; those are tried as well. Every edit must fit the sources exactly once, which \`npm test\` checks.
+`.trim();
+
+export interface Tried {
+  readonly mutant: Mutant;
+  /** What the rung said first, or undefined: nothing. */
+  readonly noticed?: string;
+  readonly seconds: number;
+  /** The rung cannot run here. */
+  readonly unfit?: string;
+}
+
+/** `rungs`: those that can notice something, by name. */
+export function mutationRung(rungs: readonly Rung[]): Rung {
+  return {
+    name: "mutation",
+    title: "safeguards taken away one by one, and whether the ladder notices",
+    about,
+    unfit: () => Promise.resolve(undefined),
+    run: (stage) => run(stage, rungs),
+  };
+}
+
+async function run(stage: Stage, rungs: readonly Rung[]): Promise<RungResult> {
+  for (const mutant of mutants) mutated(await readFile(join(stage.root, mutant.file), "utf8"), mutant);
+  const limited = stage.rounds === undefined ? (stage.seconds ?? SECONDS) : Number.POSITIVE_INFINITY;
+  const until = performance.now() + limited * 1000;
+  const workshop = await Workshop.open(stage.root, stage.directory);
+  const tried: Tried[] = [];
+  try {
+    for (const mutant of chosen(stage)) {
+      if (performance.now() > until) break;
+      const rung = rungs.find(({ name }) => name === mutant.rung);
+      if (rung === undefined) throw new Error(`mutant "${mutant.name}": there is no rung ${mutant.rung}`);
+      const one = await workshop.with(mutant, () => tryOne(stage, mutant, rung, workshop.copy));
+      stage.progress(`${mutant.name}: ${one.unfit ?? one.noticed?.slice(0, 120) ?? "NOT NOTICED"} (${one.seconds} s)`);
+      tried.push(one);
+    }
+  } finally {
+    await workshop.close();
+  }
+  return resultOf(stage, tried);
+}
+
+/** Where time is short, only those that something is to notice. */
+function chosen({ seed, rounds, seconds }: Stage): readonly Mutant[] {
+  const all = new Random(seed).shuffled(mutants);
+  return rounds === undefined && seconds === undefined
+    ? all.filter(({ covered }) => covered === undefined)
+    : all.slice(0, rounds);
+}
+
+/** In a process of its own, as a rung may load the product into its process, and the next mutant has the same path. */
+async function tryOne(stage: Stage, mutant: Mutant, rung: Rung, copy: string): Promise<Tried> {
+  const began = performance.now();
+  const unfit = await rung.unfit();
+  if (unfit !== undefined) return { mutant, unfit, seconds: 0 };
+  const directory = join(stage.directory, "tried");
+  const { rounds, seconds } = mutant;
+  const flags = ["--product", copy, "--dir", directory, "--seed", String(stage.seed)];
+  if (rounds !== undefined) flags.push("--rounds", String(rounds));
+  if (seconds !== undefined) flags.push("--seconds", String(seconds));
+  const main = JSON.stringify(join(stage.root, ".cache/faults/js/main.js"));
+  const script = `const { runMain } = await import(${main}); await runMain(${JSON.stringify([stage.root, [rung.name, ...flags]]).slice(1, -1)});`;
+  const said = await runProgram(process.execPath, ["--input-type=module", "-e", script], {
+    maxBuffer: 1 << 26,
+    timeout: HANGS_MS,
+  }).then(
+    () => undefined,
+    (error: Error & { killed?: boolean; stderr?: string }) =>
+      error.killed === true
+        ? "it hangs"
+        : (/FAILED: (.*)/.exec(error.stderr ?? "")?.[1] ?? `${error.message} ${error.stderr}`.slice(0, 400)),
+  );
+  // A stand that breaks says nothing of the product.
+  if (said !== undefined && STAND.test(said)) throw new Error(`mutant "${mutant.name}": ${said}`);
+  await rm(directory, { recursive: true, force: true });
+  return { mutant, noticed: said, seconds: Math.round((performance.now() - began) / 1000) };
+}
+
+export function resultOf(stage: Stage, tried: readonly Tried[]): RungResult {
+  const ran = tried.filter(({ unfit }) => unfit === undefined);
+  const noticed = ran.filter((one) => one.noticed !== undefined);
+  const silent = ran.filter((one) => one.noticed === undefined);
+  const failures: Failure[] = silent
+    .filter(({ mutant }) => mutant.covered === undefined)
+    .map(({ mutant: { name, file, rung } }) => ({
+      what: `nothing noticed that this was gone: ${name} (${file}, rung ${rung})`,
+      replay: replayOf("mutation", { seed: stage.seed, rounds: mutants.length }),
+    }));
+  const skipped: Skipped[] = tried.flatMap(({ mutant, unfit }) =>
+    unfit === undefined ? [] : [{ what: `mutant: ${mutant.name}`, why: unfit }],
+  );
+  const counts = {
+    "mutants tried": ran.length,
+    "mutants noticed": noticed.length,
+    "of these without effect here": silent.length - failures.length,
+  };
+  return { counts, losses: 0, failures, skipped, notes: notesOf(ran) };
+}
+
+function notesOf(ran: readonly Tried[]): string[] {
+  if (ran.length === 0) return [];
+  const rows = ran
+    .map(({ mutant: { safeguard, name, rung, covered }, noticed, seconds }) => [
+      safeguard,
+      name,
+      noticed === undefined ? `not noticed: ${covered ?? "nobody knows why"}` : `${rung}, after ${seconds} s`,
+    ])
+    .sort((a, b) => (a.join() < b.join() ? -1 : 1));
+  return ["| safeguard | taken away | noticed by |", "|---|---|---|", ...rows.map((row) => `| ${row.join(" | ")} |`)];
+}

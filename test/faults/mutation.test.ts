@@ -1,0 +1,72 @@
+// The mutants of the ladder: each fits the sources exactly once, names a rung that there is, and what becomes of one that nothing notices.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type Mutant, mutated } from "../../faults/rungs/mutation/mutant.js";
+import { mutants } from "../../faults/rungs/mutation/mutants.js";
+import { resultOf } from "../../faults/rungs/mutation/mutation.js";
+import { rungs } from "../../faults/rungs.js";
+import { root } from "../rules/sources.js";
+
+const mutant = (more: Partial<Mutant> = {}): Mutant => ({
+  name: "the lock",
+  safeguard: "check",
+  file: "src/a.ts",
+  from: "lock();",
+  to: "",
+  rung: "kill",
+  ...more,
+});
+
+const stage = {
+  seed: 7,
+  directory: "",
+  root,
+  product: { dist: "", addon: "" },
+  progress: () => undefined,
+};
+
+describe("mutants", () => {
+  it.each(mutants.map((each) => [each.name, each] as const))(
+    "%s: is one edit of the sources as they are",
+    (_, each) => {
+      const text = readFileSync(join(root, each.file), "utf8");
+      expect(mutated(text, each)).not.toBe(text);
+      expect(rungs.map(({ name }) => name)).toContain(each.rung);
+      expect(each.rung).not.toBe("mutation");
+    },
+  );
+
+  it("have names of their own", () => {
+    expect(new Set(mutants.map(({ name }) => name)).size).toBe(mutants.length);
+  });
+
+  it("take away barriers, orders of publication and checks, some of each", () => {
+    const kinds = new Set(mutants.map(({ safeguard }) => safeguard));
+    expect([...kinds]).toEqual(expect.arrayContaining(["barrier", "check", "order of publication"]));
+  });
+
+  it("are refused when what they replace is not there, or there twice", () => {
+    expect(mutated("a(); lock(); b();", mutant())).toBe("a();  b();");
+    expect(() => mutated("a(); b();", mutant())).toThrow('mutant "the lock": src/a.ts does not have');
+    expect(() => mutated("lock(); lock();", mutant())).toThrow("more than once");
+  });
+
+  it("one that nothing notices is a failure, unless something else does its work", () => {
+    const tried = [
+      { mutant: mutant(), noticed: "records are gone", seconds: 3 },
+      { mutant: mutant({ name: "the sum" }), seconds: 9 },
+      { mutant: mutant({ name: "the fsync", covered: "the journal does it" }), seconds: 9 },
+      { mutant: mutant({ name: "the cut", rung: "power-cut" }), unfit: "no root", seconds: 0 },
+    ];
+    const { counts, failures, skipped, notes } = resultOf(stage, tried);
+    expect(counts).toEqual({ "mutants tried": 3, "mutants noticed": 1, "of these without effect here": 1 });
+    expect(failures.map(({ what }) => what)).toEqual([
+      "nothing noticed that this was gone: the sum (src/a.ts, rung kill)",
+    ]);
+    expect(skipped).toEqual([{ what: "mutant: the cut", why: "no root" }]);
+    expect(notes).toContain("| check | the fsync | not noticed: the journal does it |");
+    expect(notes).toContain("| check | the lock | kill, after 3 s |");
+  });
+});
