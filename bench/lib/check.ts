@@ -49,22 +49,26 @@ export function collapsed(one: CaseResult, recorded: number, ratio: number): boo
   return costs.has(one.unit) ? ratio > recorded * COLLAPSE_FACTOR : ratio < recorded / COLLAPSE_FACTOR;
 }
 
-/** What of a case has collapsed, and how many sides were compared. A side that was not recorded is new, and not compared. */
+/**
+ * What of a case has collapsed, and how many sides were compared. A side that was not recorded is new, and not compared. `by`: the median
+ * of its pairs, or the best of them, since what has really collapsed has no good pair, and a neighbour spoils only some.
+ */
 export function compareCase(
   question: string,
   one: CaseResult,
   recorded: RecordedRatios,
+  by: "median" | "best",
 ): { compared: number; findings: Finding[] } {
   const known = recorded[question]?.[caseName(one)] ?? {};
+  const best = costs.has(one.unit) ? "min" : "max";
   const findings: Finding[] = [];
   let compared = 0;
   for (const { name: side, ratio } of one.sides) {
     const was = known[side];
     if (was === undefined || ratio === undefined) continue;
     compared++;
-    if (collapsed(one, was, ratio.median)) {
-      findings.push({ question, label: caseName(one), side, recorded: was, ratio: ratio.median });
-    }
+    const is = ratio[by === "median" ? "median" : best];
+    if (collapsed(one, was, is)) findings.push({ question, label: caseName(one), side, recorded: was, ratio: is });
   }
   return { compared, findings };
 }
