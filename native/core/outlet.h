@@ -63,7 +63,7 @@ class Outlet {
   /** What one system call moves at most, and what is probed at once. */
   static constexpr std::size_t kChunkBytes = ColdReader::kChunkBytes;
   /** So many connections have their whole share of slices in a turn. */
-  static constexpr std::size_t kTurnShares = 4;
+  static constexpr std::size_t kTurnShares = 2;
   /** What is read ahead of a reader in sequence, so that the disk works while the socket is served. */
   static constexpr std::size_t kAheadBytes = ColdReader::kChunkBytes;
   /** The same on the heap path: what a full socket does not take has been read in vain. */

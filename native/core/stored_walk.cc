@@ -16,6 +16,8 @@ namespace {
 /** An index interval of the default size: a walk begins at an entry and mostly ends before the next one, and
  * what is read behind that is copied for nothing. */
 constexpr std::int64_t kFirstBytes = 4 * 1024;
+/** Records differ: to what they will take about, so much and a quarter are added. */
+constexpr std::int64_t kSlackBytes = 64;
 /** What comes after it: a walk that is longer than usual should not need many calls. */
 constexpr std::int64_t kWindowBytes = 8 * 1024;
 
@@ -38,7 +40,9 @@ ssize_t FillWindow(int fd, std::uint8_t* window, std::int64_t at, std::int64_t m
 }  // namespace
 
 WalkResult WalkStored(int fd, const RecordFormat& format, std::int64_t from, std::uint64_t records,
-                      std::int64_t limit, bool wait) {
+                      std::int64_t limit, bool wait, std::int64_t likely) {
+  const std::int64_t first =
+      likely == 0 ? kFirstBytes : std::min(likely + likely / 4 + kSlackBytes, kWindowBytes);
   std::uint8_t window[kWindowBytes];
   std::int64_t window_from = from;
   std::int64_t window_bytes = 0;
@@ -46,7 +50,7 @@ WalkResult WalkStored(int fd, const RecordFormat& format, std::int64_t from, std
   for (; records > 0; records--) {
     if (limit - at < format.header_bytes) return {WalkOutcome::kEnded, at};
     if (at + kLengthBytes > window_from + window_bytes) {
-      const std::int64_t most = at == from ? kFirstBytes : kWindowBytes;
+      const std::int64_t most = at == from ? first : kWindowBytes;
       const ssize_t have = FillWindow(fd, window, at, std::min(most, limit - at), kLengthBytes, wait);
       if (have < 0) {
         return {!wait && errno == EAGAIN ? WalkOutcome::kNotCached : WalkOutcome::kFailed, at};

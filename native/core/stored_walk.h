@@ -25,9 +25,11 @@ struct WalkResult {
   std::int64_t position;  // With kFound: behind the last of the records.
 };
 
-/** Walks over `records` records from `from`, never beyond `limit`. With `wait` false it never waits for a
- * disk. */
+/**
+ * Walks over `records` records from `from`, never beyond `limit`. With `wait` false it never waits for a
+ * disk. `likely`: so many bytes they will take about, so that no more are read; 0: nobody knows.
+ */
 WalkResult WalkStored(int fd, const RecordFormat& format, std::int64_t from, std::uint64_t records,
-                      std::int64_t limit, bool wait);
+                      std::int64_t limit, bool wait, std::int64_t likely = 0);
 
 }  // namespace millrace

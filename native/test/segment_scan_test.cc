@@ -184,9 +184,9 @@ TEST("a scan that begins in the middle counts from there") {
 }
 
 WalkResult Walk(const std::string& path, RecordFormatId format, std::int64_t from, std::uint64_t records,
-                std::int64_t limit, bool wait = true) {
+                std::int64_t limit, bool wait = true, std::int64_t likely = 0) {
   const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  return WalkStored(fd.get(), Format(format), from, records, limit, wait);
+  return WalkStored(fd.get(), Format(format), from, records, limit, wait, likely);
 }
 
 TEST("a walk finds the position behind any number of records") {
@@ -202,9 +202,11 @@ TEST("a walk finds the position behind any number of records") {
       std::int64_t at = 0;
       for (std::size_t i = 0; i <= sizes.size(); i++) {
         if (i % 97 == 0 || i + 5 > sizes.size()) {
-          const WalkResult result = Walk(dir.At("s"), format, 0, i, limit, wait);
-          EXPECT_EQ(result.outcome, WalkOutcome::kFound);
-          EXPECT_EQ(result.position, at);
+          for (const std::int64_t likely : {std::int64_t{0}, std::int64_t{1}, at, 3 * at}) {
+            const WalkResult result = Walk(dir.At("s"), format, 0, i, limit, wait, likely);
+            EXPECT_EQ(result.outcome, WalkOutcome::kFound);
+            EXPECT_EQ(result.position, at);
+          }
         }
         if (i < sizes.size()) at += Format(format).header_bytes + sizes[i];
       }

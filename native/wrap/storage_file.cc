@@ -190,9 +190,13 @@ napi_value Walk(napi_env env, napi_callback_info info) {
   const Args args(env, info);
   const FilePtr file = OpenedFile(args);
   WalkArguments walk;
-  if (!file || !ReadWalkArguments(args, &walk)) return nullptr;
-  const WalkResult result = WalkStored(file->fd(), *walk.format, walk.from,
-                                       static_cast<std::uint64_t>(walk.records), walk.limit, /*wait=*/false);
+  std::int64_t likely;
+  if (!file || !ReadWalkArguments(args, &walk) || !ReadPosition(args.env, args[4], "likelyBytes", &likely)) {
+    return nullptr;
+  }
+  const WalkResult result =
+      WalkStored(file->fd(), *walk.format, walk.from, static_cast<std::uint64_t>(walk.records), walk.limit,
+                 /*wait=*/false, likely);
   if (result.outcome != WalkOutcome::kFailed) return Number(env, WalkNumber(result));
   napi_throw(env, MakeError(env, SysError::Last("preadv2", file->path())));
   return nullptr;

@@ -93,9 +93,9 @@ export const CONNECTION_EVENTS = 1024;
 export const TURN_BYTES_IN = 256 * 1024;
 /**
  * What one connection may send in a turn, for the same reason. A slice that is over with a quarter more is not cut for it. Slices of all
- * together are at most four times this.
+ * together are at most twice this.
  */
-export const TURN_BYTES_OUT = 256 * 1024;
+export const TURN_BYTES_OUT = 512 * 1024;
 
 /** The arena of a turn beside the room for one frame of the largest size. It should fit the processor's cache. */
 export const ARENA_TURN_BYTES = 1024 * 1024;

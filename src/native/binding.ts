@@ -109,9 +109,10 @@ export interface NativeFile {
   write(bytes: Uint8Array, position: number, sync: boolean): Promise<void>;
   /**
    * The position after `records` records from `from`, by their length prefixes, never beyond `limit`.
-   * −1: `limit` comes first. −2: pages are not in the cache, use {@link walkAsync}.
+   * −1: `limit` comes first. −2: pages are not in the cache, use {@link walkAsync}. `likelyBytes`: what they take about, and
+   * 0 when nobody knows; no more than that is read at first.
    */
-  walk(format: RecordFormatId, from: number, records: number, limit: number): number;
+  walk(format: RecordFormatId, from: number, records: number, limit: number, likelyBytes: number): number;
   walkAsync(format: RecordFormatId, from: number, records: number, limit: number): Promise<number>;
   /** Checks structure and, in `crc32c`, every sum of `[from, limit)`; on a maintenance thread. */
   scan(format: RecordFormatId, from: number, limit: number, indexIntervalBytes: number): Promise<ScanResult>;

@@ -80,6 +80,16 @@ export class OffsetIndex {
     return low - 1;
   }
 
+  /** Bytes from an entry (−1: the segment's start) to an offset before the next entry, were its records of one size. 0: nobody knows. */
+  bytesAbout(entry: number, relativeOffset: number): number {
+    const next = entry + 1;
+    if (next >= this.#count) return 0;
+    const known = entry < 0 ? 0 : this.#offsets[entry];
+    const position = entry < 0 ? 0 : this.#positions[entry];
+    const share = (relativeOffset - known) / (this.#offsets[next] - known);
+    return Math.ceil(share * (this.#positions[next] - position));
+  }
+
   /** The last entry whose time is below `ms`, or −1. Entries of unknown time are below every time: they come first. */
   lastBefore(ms: number): number {
     const times = this.#times;

@@ -138,7 +138,8 @@ export class Reader {
     const position = entry < 0 ? 0 : index.position(entry);
     if (known === relative) return position;
     try {
-      const found = file.walk(this.#state.format.id, position, relative - known, segment.bytes);
+      const likely = index.bytesAbout(entry, relative);
+      const found = file.walk(this.#state.format.id, position, relative - known, segment.bytes, likely);
       if (found >= 0) this.#hits.add(offset, found);
       return found;
     } catch {

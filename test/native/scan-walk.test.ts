@@ -79,16 +79,20 @@ describe.each(formats)("%s", (format) => {
     const bytes = storedRecords(format, records);
     const file = await fileOf(bytes);
     const positionOf = (count: number) => storedRecords(format, records.slice(0, count)).length;
-    expect(file.walk(id, 0, 0, bytes.length)).toBe(0);
-    expect(file.walk(id, 0, 1234, bytes.length)).toBe(positionOf(1234));
-    expect(file.walk(id, positionOf(700), 300, bytes.length)).toBe(positionOf(1000));
-    expect(file.walk(id, 0, 2000, bytes.length)).toBe(bytes.length);
-    expect(file.walk(id, 0, 2001, bytes.length)).toBe(-1);
-    expect(file.walk(id, 0, 2000, bytes.length - 1)).toBe(-1);
+    expect(file.walk(id, 0, 0, bytes.length, 0)).toBe(0);
+    expect(file.walk(id, 0, 1234, bytes.length, 0)).toBe(positionOf(1234));
+    expect(file.walk(id, positionOf(700), 300, bytes.length, 0)).toBe(positionOf(1000));
+    expect(file.walk(id, 0, 2000, bytes.length, 0)).toBe(bytes.length);
+    // Right whatever is guessed of its length.
+    for (const likely of [1, 500, 4_000, 1_000_000]) {
+      expect(file.walk(id, positionOf(700), 300, bytes.length, likely)).toBe(positionOf(1000));
+    }
+    expect(file.walk(id, 0, 2001, bytes.length, 0)).toBe(-1);
+    expect(file.walk(id, 0, 2000, bytes.length - 1, 0)).toBe(-1);
     expect(await file.walkAsync(id, 0, 2001, bytes.length)).toBe(-1);
     await file.sync();
     await file.dropCache(0);
-    expect(file.walk(id, 0, 2000, bytes.length)).toBe(-2);
+    expect(file.walk(id, 0, 2000, bytes.length, 0)).toBe(-2);
     expect(await file.walkAsync(id, 0, 2000, bytes.length)).toBe(bytes.length);
   });
 });

@@ -55,6 +55,16 @@ describe("the offset index", () => {
     index.add(0, 0, 0);
     expect(() => index.add(1, 0, 0)).toThrow(/ascend/);
   });
+
+  it("guesses how many bytes lie between an entry and an offset, as if its records were of one size", () => {
+    const index = OffsetIndex.empty();
+    index.add(10, 1000, 0);
+    index.add(30, 5000, 0);
+    expect(index.bytesAbout(-1, 5)).toBe(500);
+    expect(index.bytesAbout(0, 15)).toBe(1000);
+    expect(index.bytesAbout(0, 29)).toBe(3800);
+    expect(index.bytesAbout(1, 31)).toBe(0);
+  });
 });
 
 describe("epochs", () => {
