@@ -1,7 +1,7 @@
 // Ways to damage a partition's files, each small enough to be written down and done again, and all of them for one shape.
 
 import type { Random } from "../../lib/random.js";
-import { walkSegment } from "./model.js";
+import { isSealed, walkSegment } from "./model.js";
 import type { Shape } from "./shapes.js";
 import { type KeptFile, logsOf, type Snapshot } from "./snapshot.js";
 
@@ -14,11 +14,14 @@ export interface Hit {
   readonly how: How;
 }
 
+/** What became of the checkpoint at the same time: a cut of power takes its last write as well. */
+export type Fate = "older" | "gone";
+
 export type Damage =
   /** The file ends here. */
-  | { readonly kind: "cut"; readonly file: string; readonly at: number }
+  | { readonly kind: "cut"; readonly file: string; readonly at: number; readonly checkpoint?: Fate }
   /** Zeros from here to its end, as of a file that got its length and not its bytes. */
-  | { readonly kind: "zeros"; readonly file: string; readonly at: number }
+  | { readonly kind: "zeros"; readonly file: string; readonly at: number; readonly checkpoint?: Fate }
   | { readonly kind: "flip"; readonly file: string; readonly bit: number }
   | { readonly kind: "sectors"; readonly hits: readonly Hit[] }
   /** The file as it was before the last batch; gone, if it was not there. */
@@ -26,11 +29,14 @@ export type Damage =
   | { readonly kind: "remove"; readonly file: string };
 
 export const SECTOR_BYTES = 512;
+const CHECKPOINT = "checkpoint";
 
 export const shownDamage = (damage: Damage): string =>
   damage.kind === "sectors"
     ? damage.hits.map(({ file, sector, how }) => `${how} sector ${sector} of ${file}`).join(" and ")
-    : `${damage.kind} ${"at" in damage ? `${damage.at} ` : "bit" in damage ? `${damage.bit} ` : ""}of ${damage.file}`;
+    : `${damage.kind} ${"at" in damage ? `${damage.at} ` : "bit" in damage ? `${damage.bit} ` : ""}of ${damage.file}${fateOf(damage) === undefined ? "" : `, checkpoint ${fateOf(damage)}`}`;
+
+export const fateOf = (damage: Damage): Fate | undefined => ("checkpoint" in damage ? damage.checkpoint : undefined);
 
 export function filesOf(damage: Damage): string[] {
   return damage.kind === "sectors" ? damage.hits.map(({ file }) => file) : [damage.file];
@@ -67,6 +73,10 @@ export function applyDamage({ before, after }: Shape, damage: Damage, random: Ra
     return files;
   }
   applyToFile(damage, before, files);
+  const fate = fateOf(damage);
+  if (fate !== undefined) {
+    applyToFile({ kind: fate === "older" ? "older" : "remove", file: CHECKPOINT }, before, files);
+  }
   return files;
 }
 
@@ -129,6 +139,9 @@ function ofLog(shape: Shape, file: string): Damage[] {
   for (let at = 0; at <= end; at++) {
     all.push({ kind: "cut", file, at });
     if (bytes.length > end) all.push({ kind: "zeros", file, at });
+    // What is sealed was forced, and so was the checkpoint behind it: no cut of power takes both.
+    if (at < from || !shape.after.has(CHECKPOINT) || isSealed(shape.after, file)) continue;
+    for (const checkpoint of ["older", "gone"] as const) all.push({ kind: "cut", file, at, checkpoint });
   }
   // Every bit of the last batch, and one of each byte before it.
   for (let at = 0; at < end; at++) {

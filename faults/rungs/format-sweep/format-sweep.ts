@@ -128,7 +128,7 @@ export const formatSweep: Rung = {
   title: "Every small damage to the files of a partition",
   about: `
 Logs of eleven shapes (fresh, behind a checkpoint, torn before, sealed, over two segments, several segments unsealed, behind retention, closed cleanly, …), on both paths and in both
-formats, as a crash leaves them just after a batch. Then one damage: the segment is cut at every byte, or zero from every byte on; every bit of the last batch, and one of each byte
+formats, as a crash leaves them just after a batch. Then one damage: the segment is cut at every byte (in the last batch also with the checkpoint as it was before, and without one), or zero from every byte on; every bit of the last batch, and one of each byte
 before it, is flipped; each sector of 512 bytes is zeroed, garbled or taken from before the batch, those of the last batch in all pairs, too; index, checkpoint and
 \`partition.json\` are cut at every byte, flipped in every bit, their sectors damaged in the same ways, replaced by their older state, removed.
 

@@ -5,7 +5,7 @@
 //   refused   with a code and a file in its words, and only where something that was durable may be damaged
 
 import type { Log } from "../../../src/log/embedded.js";
-import { type Damage, filesOf, firstByte } from "./damage.js";
+import { type Damage, fateOf, filesOf, firstByte } from "./damage.js";
 import { isSealed, modelLog, readCheckpoint, walkSegment } from "./model.js";
 import type { Shape } from "./shapes.js";
 import { baseOf, type KeptFile, logsOf, type Snapshot } from "./snapshot.js";
@@ -35,7 +35,7 @@ export function expected(shape: Shape, damage: Damage, damaged: Snapshot): Expec
   const { after, truth } = shape;
   const files = filesOf(damage);
   const written = truth.length;
-  const isSame = files.every((file) => sameBytes(damaged.get(file), after.get(file)));
+  const isSame = ["checkpoint", ...files].every((file) => sameBytes(damaged.get(file), after.get(file)));
   const whole = { mayOpen: true, end: written, exact: true, faithful: written, mayBeUnreadable: false };
   if (isSame) return { ...whole, mayRefuse: false };
   if (files.some((file) => file.endsWith(".log"))) return ofLogs(shape, damage, damaged);
@@ -53,7 +53,7 @@ function countsAsBefore(before: KeptFile | undefined, damaged: KeptFile | undefi
 
 function ofLogs(shape: Shape, damage: Damage, damaged: Snapshot): Expected {
   const { format, after, truth } = shape;
-  const floor = floorOf(shape);
+  const floor = fateOf(damage) === undefined ? floorOf(shape) : floorOf(withCheckpoint(shape, damaged));
   const intact = intactBelow(shape, damage);
   const files = filesOf(damage);
   const isTrusted = files.some((file) => isSealed(after, file));
@@ -65,6 +65,15 @@ function ofLogs(shape: Shape, damage: Damage, damaged: Snapshot): Expected {
   const { end, overlaps } = modelLog(damaged, format);
   const faithful = format === "crc32c" ? truth.length : Math.min(intact, truth.length);
   return { mayOpen: !overlaps, mayRefuse: overlaps, end, exact: true, faithful, mayBeUnreadable: false };
+}
+
+/** A checkpoint that is older, or gone, claims less. */
+function withCheckpoint(shape: Shape, damaged: Snapshot): Shape {
+  const after = new Map(shape.after);
+  const left = damaged.get("checkpoint");
+  if (left === undefined) after.delete("checkpoint");
+  else after.set("checkpoint", left);
+  return { ...shape, after };
 }
 
 /** Records below are before every byte that may be another. */

@@ -11,7 +11,33 @@ export interface KeptFile {
 
 export type Snapshot = ReadonlyMap<string, KeptFile>;
 
+/** Of one moment: an open log seals and prepares segments meanwhile, so it is taken until it comes out the same twice. */
 export function takeSnapshot(dir: string): Snapshot {
+  for (let before = tryToTake(dir); ; ) {
+    const again = tryToTake(dir);
+    if (before !== undefined && again !== undefined && isSame(before, again)) return again;
+    before = again;
+  }
+}
+
+const isSame = (one: Snapshot, other: Snapshot): boolean =>
+  one.size === other.size &&
+  [...one].every(
+    ([name, { bytes }]) => Buffer.compare(bytes, other.get(name)?.bytes ?? NOTHING) === 0 && other.has(name),
+  );
+
+const NOTHING = new Uint8Array(0);
+
+function tryToTake(dir: string): Snapshot | undefined {
+  try {
+    return takeOnce(dir);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function takeOnce(dir: string): Snapshot {
   const files = new Map<string, KeptFile>();
   for (const name of readdirSync(dir).sort()) {
     if (name === ".lock") continue;
