@@ -36,7 +36,7 @@ export class Printer {
     this.maxRecords = this.records;
   }
 
-  /** Prints the records below the offset `end`. */
+  /** Prints the records below the offset `end`. The batch is given back: what was printed of it was copied. */
   async print(batch: RecordBatch, end: number): Promise<void> {
     const { output, format, progress } = this;
     const count = Math.max(0, Math.min(batch.length, end - batch.baseOffset, this.maxRecords - this.records));
@@ -50,6 +50,7 @@ export class Printer {
       this.bytes += batch.ranges[2 * i - 1];
       this.bookmark?.print(batch, i);
     }
+    batch.release();
     progress.show(this.records, this.bytes, this.expected > 0 ? this.records / this.expected : undefined);
   }
 
