@@ -54,7 +54,7 @@ describe("the sweep's model", () => {
     const closed = shapeOf("closed");
     expect(readCheckpoint(closed.after.get("checkpoint"))?.durableOffset).toBe(closed.truth.length);
     expect(floorOf(shapeOf("behind a checkpoint"))).toBeGreaterThanOrEqual(3);
-    expect(floorOf(shapeOf("sealed segments"))).toBeGreaterThan(9);
+    expect(floorOf(shapeOf("sealed segments"))).toBeGreaterThan(0);
     expect(shapeOf("behind retention").logStartOffset).toBeGreaterThan(0);
     expect(logsOf(shapeOf("unsealed segments").after).length).toBeGreaterThan(2);
   });
