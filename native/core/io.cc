@@ -31,11 +31,24 @@ constexpr std::size_t kVectorsMax = 1024;
 constexpr std::size_t kZeroPiece = 64 * 1024;
 const std::uint8_t kZeros[kZeroPiece] = {};
 
+/**
+ * A barrier that was under way when its file system gave up (an aborted journal) may say 0 with the data
+ * gone: ext4 writes the blocks, fails to mark them as written, and tells nobody. From then on it refuses
+ * every write, one of no bytes, too, and that one changes nothing where all is well (docs/decisions.md).
+ */
+int StillWritable(int fd) {
+  while (::pwrite(fd, "", 0, 0) < 0) {
+    if (errno == EBADF || errno == EISDIR) return 0;  // A directory.
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
 template <typename Call>
-int Barrier(Call call) {
+int Barrier(int fd, Call call) {
   for (;;) {
     barriers.fetch_add(1, std::memory_order_relaxed);
-    if (call() == 0) return 0;
+    if (call() == 0) return StillWritable(fd);
     if (errno != EINTR) return errno;
   }
 }
@@ -110,13 +123,13 @@ int ResizeFile(int fd, off_t bytes) {
 }
 
 int ForceFile(int fd) {
-  return Barrier([fd] { return platform::ForceFile(fd); });
+  return Barrier(fd, [fd] { return platform::ForceFile(fd); });
 }
 int ForceFileData(int fd) {
-  return Barrier([fd] { return platform::ForceFileData(fd); });
+  return Barrier(fd, [fd] { return platform::ForceFileData(fd); });
 }
 int ForceMapped(int fd, void* address, std::size_t bytes) {
-  return Barrier([=] { return platform::ForceMapped(fd, address, bytes); });
+  return Barrier(fd, [=] { return platform::ForceMapped(fd, address, bytes); });
 }
 
 std::uint64_t BarrierCount() { return barriers.load(std::memory_order_relaxed); }

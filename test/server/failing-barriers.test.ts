@@ -27,4 +27,17 @@ describe.runIf(process.platform === "linux")("a barrier that fails", () => {
     const { poisoned: partitions } = (await answer.json()) as { poisoned: { reason: string }[] };
     expect(partitions).toMatchObject([{ partition: "orders-0", reason: expect.stringMatching(what) }]);
   });
+
+  it.each(["FILE_CHANNEL", "MAPPED"])(
+    "O07 is also one that says it was done on a file system that has given up, %s",
+    async (mode) => {
+      const { broker, fail } = await failingDisk({ "segment.mode": mode }, "FAIL_EMPTY_WRITES");
+      const wire = await connectTo(broker);
+      for (let i = 0; i < 2; i++) expect(readProduced(await wire.ask(produce([record], { ack: FORCED }))).base).toBe(i);
+      fail();
+      expect((await wire.ask(produce([record], { ack: FORCED }))).error).toBe(STORAGE_FAILURE);
+      expect(readProduced(await wire.ask(produce([record], { partition: 1, ack: FORCED }))).base).toBe(0);
+      expect((await wire.ask(produce([record], { ack: FORCED }))).error).toBe(STORAGE_FAILURE);
+    },
+  );
 });

@@ -1,5 +1,6 @@
 // Loaded before the C library: while the file FAIL_SWITCH is there, calls on files whose path has FAIL_PATH in it fail with EIO:
-// reads, or with FAIL_BARRIERS only fdatasync. With FAIL_COLD no page of them is said to be in the cache, so that a worker
+// reads, or with FAIL_BARRIERS only fdatasync, or with FAIL_EMPTY_WRITES only writes of no bytes: so does ext4 when it has given up, also
+// behind a barrier that said 0. With FAIL_COLD no page of them is said to be in the cache, so that a worker
 // reads them in first.
 
 #define _GNU_SOURCE
@@ -24,7 +25,12 @@ static int is_listed(int fd) {
   return strstr(path, part) != NULL;
 }
 
-static int is_bad(int fd) { return getenv("FAIL_BARRIERS") == NULL && is_listed(fd); }
+static int is_bad(int fd) {
+  return getenv("FAIL_BARRIERS") == NULL && getenv("FAIL_EMPTY_WRITES") == NULL && is_listed(fd);
+}
+static int is_refused(int fd, size_t bytes) {
+  return bytes == 0 && getenv("FAIL_EMPTY_WRITES") != NULL && is_listed(fd);
+}
 
 static ssize_t fail(int error) {
   errno = error;
@@ -58,4 +64,11 @@ ssize_t sendfile64(int to, int fd, off64_t* at, size_t bytes) {
 
 int fdatasync(int fd) {
   return getenv("FAIL_BARRIERS") != NULL && is_listed(fd) ? (int)fail(EIO) : REAL(fdatasync)(fd);
+}
+
+ssize_t pwrite(int fd, const void* from, size_t bytes, off_t at) {
+  return is_refused(fd, bytes) ? fail(EROFS) : REAL(pwrite)(fd, from, bytes, at);
+}
+ssize_t pwrite64(int fd, const void* from, size_t bytes, off64_t at) {
+  return is_refused(fd, bytes) ? fail(EROFS) : REAL(pwrite64)(fd, from, bytes, at);
 }

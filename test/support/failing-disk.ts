@@ -16,7 +16,7 @@ export interface FailingDisk {
   readonly recover: () => void;
 }
 
-/** `what`: `FAIL_COLD`, `FAIL_BARRIERS` or nothing of these. */
+/** `what`: `FAIL_COLD`, `FAIL_BARRIERS`, `FAIL_EMPTY_WRITES` or nothing of these. */
 export async function failingDisk(settings: Record<string, unknown>, ...what: readonly string[]): Promise<FailingDisk> {
   const dir = tempDir("failing-disk");
   const library = join(dir, "failing-disk.so");
