@@ -15,6 +15,7 @@ const STOP_MS = 60_000;
 const READ_MS = 60_000;
 const LIVES_OF_ROOM = 3;
 const MOST_LEFT_BYTES = 600 * 1024;
+const KEPT_LEFT_BYTES = 64 * 1024;
 /** What it says when there is no room, or when the disk failed: kinds of its log lines. */
 const SAYS =
   /^(disk\.|partition\.poisoned|segment\.prepare-failed|checkpoint\.write-failed|index\.write-failed|partition\.refused|retention\.failed)/;
@@ -163,9 +164,12 @@ export class FullDiskPlay {
   async #roomGoes(broker: BrokerProcess, random: Random, load: Load): Promise<void> {
     const before = this.ledgers.map(({ refused }) => refused);
     await new Promise((resolve) => setTimeout(resolve, random.int(0, 200)));
-    await this.disk.fill(random.skewed(0, MOST_LEFT_BYTES));
+    const leftBytes = random.skewed(0, MOST_LEFT_BYTES);
+    await this.disk.fill(leftBytes);
     const told = (): boolean => this.ledgers.every(({ refused, failed }, index) => failed || refused > before[index]);
-    await this.#until(told, broker, load, "the disk is full, and producers are not told");
+    // What retention frees is taken again, or the log would live on it.
+    const fill = (): Promise<void> => this.disk.fill(Math.min(leftBytes, KEPT_LEFT_BYTES));
+    await this.#until(told, broker, load, "the disk is full, and producers are not told", fill);
     this.#count("times the room went");
   }
 
@@ -179,7 +183,13 @@ export class FullDiskPlay {
     this.#count("times the room came back");
   }
 
-  async #until(holds: () => boolean, broker: BrokerProcess, load: Load, what: string): Promise<void> {
+  async #until(
+    holds: () => boolean,
+    broker: BrokerProcess,
+    load: Load,
+    what: string,
+    meanwhile: () => Promise<void> = () => Promise.resolve(),
+  ): Promise<void> {
     const late = performance.now() + PHASE_MS;
     while (!holds()) {
       if (broker.ended !== undefined) throw new Error(`the broker ended by itself with ${shownEnd(broker.ended)}`);
@@ -193,6 +203,7 @@ export class FullDiskPlay {
         throw new Error(`${what}: ${JSON.stringify(state)}, answers ${JSON.stringify([...load.answers])}`);
       }
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      await meanwhile();
     }
   }
 

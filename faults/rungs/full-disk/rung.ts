@@ -56,7 +56,7 @@ async function run(stage: Stage): Promise<RungResult> {
       const random = new Random(seed);
       const directory = join(stage.directory, `disk-${number}`);
       await mkdir(directory, { recursive: true });
-      const disk = await FullDisk.make(KINDS[number % KINDS.length], keeper, directory);
+      const disk = await FullDisk.make(KINDS[seed % KINDS.length], keeper, directory);
       try {
         const settings = await writeSettings(directory, join(disk.mounted, "data"), SCALE);
         const reserve = random.pick([0, 0, 2 * 1024 * 1024]);
@@ -70,7 +70,7 @@ async function run(stage: Stage): Promise<RungResult> {
         ) {
           sound = await play.life(random.fork(life));
         }
-        const replay = replayOf("full-disk", { seed, rounds: LIVES_OF_A_DISK * KINDS.length });
+        const replay = replayOf("full-disk", { seed, rounds: LIVES_OF_A_DISK });
         for (const what of tally.wrong.splice(0)) failures.push({ what, replay: `${replay} (it was on ${disk.kind})` });
       } finally {
         await disk.remove();

@@ -46,7 +46,7 @@ async function run(stage: Stage): Promise<RungResult> {
     const rounds = stage.rounds ?? (stage.seconds === undefined ? ROUNDS : Number.POSITIVE_INFINITY);
     for (let disk = 0, done = 0; done < rounds && performance.now() < until && failures.length < FAILURES_MAX; disk++) {
       const seed = stage.seed + disk;
-      const fileSystem = fileSystems[disk % fileSystems.length];
+      const fileSystem = fileSystems[seed % fileSystems.length];
       const random = new Random(seed);
       const cut = await CutDisk.make(fileSystem, keeper, stage, await directoryOf(stage, disk), seed);
       try {
@@ -58,7 +58,7 @@ async function run(stage: Stage): Promise<RungResult> {
         ) {
           sound = await cut.round(random.fork(round), tally);
         }
-        for (const what of tally.wrong.splice(0)) failures.push({ what, replay: replayFor(seed, fileSystems, disk) });
+        for (const what of tally.wrong.splice(0)) failures.push({ what, replay: replayFor(seed, fileSystem) });
       } finally {
         await cut.remove();
       }
@@ -73,8 +73,8 @@ async function run(stage: Stage): Promise<RungResult> {
 }
 
 /** The moments are not the same again: it is tried more often than once. */
-const replayFor = (seed: number, fileSystems: readonly FileSystem[], disk: number): string =>
-  `${replayOf("power-cut", { seed, rounds: ROUNDS_OF_A_DISK * fileSystems.length })} (it was on ${fileSystems[disk % fileSystems.length]})`;
+const replayFor = (seed: number, fileSystem: FileSystem): string =>
+  `${replayOf("power-cut", { seed, rounds: ROUNDS_OF_A_DISK })} (on ${fileSystem})`;
 
 async function directoryOf(stage: Stage, disk: number): Promise<string> {
   const directory = join(stage.directory, `disk-${disk}`);

@@ -13,6 +13,7 @@ import { Play } from "./play.js";
 const READY_MS = 30_000;
 const STOP_MS = 25_000;
 const ASK_MS = 20_000;
+const LOUD: readonly string[] = ["warn", "error", "fatal"];
 /** As docs/troubleshooting.md has them: what a start may end with when the machine lets it down. */
 const REFUSALS: readonly (number | null)[] = [1, 3, 4];
 
@@ -40,7 +41,10 @@ export interface CaseResult {
   readonly wrong: readonly string[];
   readonly losses: number;
   readonly acknowledged: number;
+  /** By a client, or by whoever starts and stops it. */
   readonly noticed: boolean;
+  /** Kinds of lines from `warn` on in its log. */
+  readonly said: ReadonlySet<string>;
 }
 
 export async function runCase(options: CaseOptions): Promise<CaseResult> {
@@ -66,7 +70,8 @@ export async function runCase(options: CaseOptions): Promise<CaseResult> {
   const said = one.stderr.slice(-1500);
   const wrong = one.wrong.map((what) => `${where}: ${what}\n${said}`);
   if (wrong.length === 0) await rm(directory, { recursive: true, force: true });
-  return { counts, failed, path, wrong, losses: one.losses, acknowledged: one.acknowledged, noticed: one.noticed };
+  const { losses, acknowledged, noticed, said: kinds } = one;
+  return { counts, failed, path, wrong, losses, acknowledged, noticed, said: kinds };
 }
 
 class Case {
@@ -75,6 +80,7 @@ class Case {
   acknowledged = 0;
   noticed = false;
   stderr = "";
+  readonly said = new Set<string>();
   #broker: BrokerProcess | undefined;
 
   constructor(
@@ -113,6 +119,7 @@ class Case {
     } finally {
       if (broker.ended === undefined) await broker.kill();
       this.stderr = broker.stderr;
+      for (const { level, kind } of broker.lines) if (LOUD.includes(level)) this.said.add(kind ?? "");
     }
   }
 

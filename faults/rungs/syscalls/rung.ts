@@ -7,7 +7,7 @@ import { type Failure, type Rung, type RungResult, replayOf, type Skipped, type 
 import { tellAll, Wire } from "../../lib/witness/ask.js";
 import { Load } from "../../lib/witness/load.js";
 import { ledgersOf, type Scale, writeSettings } from "../../lib/witness/topics.js";
-import { CALLS, type Injection } from "./calls.js";
+import { CALLS, type Injection, shown } from "./calls.js";
 import { type Base, type CaseResult, runCase } from "./case.js";
 import { buildShim, hasCompiler } from "./control.js";
 import { compareWithStrace } from "./strace.js";
@@ -16,6 +16,7 @@ import { compareWithStrace } from "./strace.js";
 const SECONDS = 200;
 const AT_ONCE = 2;
 const FAILURES_MAX = 12;
+const BARRIERS: readonly string[] = ["fsync", "fdatasync", "msync"];
 const BASE_LOAD_MS = 400;
 const SCALE: Scale = {
   segmentBytes: 16 * 1024,
@@ -36,7 +37,7 @@ formats with rolls and retention in between, reads of old and new segments, the 
 sample of them by the seed, as many as fit into its bound; by hand all are run (\`--seconds\`). The shim's counts are compared with those of strace.
 
 Every request gets an answer, or its connection ends, within a deadline; so does the start and the stop. The process never ends by itself; a start may be refused with a documented message and exit code, a stop
-may end with 1 and say so. After STORAGE_FAILURE no write is taken; LOG_FULL goes away by itself when the next call succeeds. An interrupted call, a short one, one that would block, and a
+may end with 1 and say so. A barrier that fails is told by an answer, an exit code or the log. After STORAGE_FAILURE no write is taken; LOG_FULL goes away by itself when the next call succeeds. An interrupted call, a short one, one that would block, and a
 line of the log that cannot be written are not noticed by any client. Behind the start without faults everything is there that was acknowledged, \`WRITTEN\` as well as \`FORCED\`, with its bytes; every partition
 opens and takes writes.
 `.trim();
@@ -94,13 +95,19 @@ async function run(stage: Stage): Promise<RungResult> {
     count("cases");
     if (result.failed === 0) count("cases whose call did not come this time");
     else count(`failed ${injection.call.name}`);
+    if (passedInSilence(result, injection, usual)) {
+      const what = `${shown(injection)} on ${result.path}: nobody was told that a barrier had failed`;
+      failures.push({ what, replay: replayOf("syscalls", stage) });
+    }
     if (result.noticed) count("noticed by a client or an operator");
   };
 
+  const usual = new Set<string>();
   const columns: (readonly Todo[])[] = [];
   const random = new Random(seed);
   for (const base of bases) {
     const without = await runOne("count", base);
+    for (const kind of without.said) usual.add(kind);
     took(without);
     for (const [index, { name }] of CALLS.entries()) count(`${name} calls in the scenario`, without.counts[index]);
     columns.push(...todos(base, without.counts, random));
@@ -132,6 +139,12 @@ async function run(stage: Stage): Promise<RungResult> {
 /** Both ways out of a segment: which calls there are differs, so that sendfile has one of them to itself. */
 const heapFor = (injection: Injection | undefined): boolean =>
   injection?.call.name === "pread" && injection.nth % 2 === 0;
+
+/** A barrier that fails is told: by an answer, by how the process ends, or by its log. */
+function passedInSilence(result: CaseResult, { call, failing }: Injection, usual: ReadonlySet<string>): boolean {
+  if (!BARRIERS.includes(call.name) || failing.invisible || result.failed === 0 || result.noticed) return false;
+  return [...result.said].every((kind) => usual.has(kind));
+}
 
 interface Todo {
   readonly base: Base;
