@@ -5,8 +5,6 @@
 
 #include <utility>
 
-#include "core/platform.h"
-
 namespace millrace {
 
 void WorkerPool::Submit(std::function<void()> job) {
@@ -56,7 +54,6 @@ void WorkerPool::Stop() {
 }
 
 void WorkerPool::Run() {
-  if (gives_way_) platform::GiveWay();
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     idle_++;
