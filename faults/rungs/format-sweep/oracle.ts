@@ -64,7 +64,9 @@ function ofLogs(shape: Shape, damage: Damage, damaged: Snapshot): Expected {
   }
   const { end, overlaps } = modelLog(damaged, format);
   const faithful = format === "crc32c" ? truth.length : Math.min(intact, truth.length);
-  return { mayOpen: !overlaps, mayRefuse: overlaps, end, exact: true, faithful, mayBeUnreadable: false };
+  // The checkpoint says where the log begins: without its first segment it does not.
+  const mayRefuse = overlaps || !damaged.has(logsOf(after)[0]);
+  return { mayOpen: !overlaps, mayRefuse, end, exact: true, faithful, mayBeUnreadable: false };
 }
 
 /** A checkpoint that is older, or gone, claims less. */
