@@ -13,6 +13,9 @@ import { tempDir } from "../../support/tmp.js";
 
 const run = (command: string, ...args: string[]): void => void execFileSync(command, args, { stdio: "pipe" });
 
+/** Half a minute. */
+const LET_GO_TRIES = 600;
+
 /** The reason why there can be no such disk here, or undefined. */
 export function whyNot(): string | undefined {
   if (process.platform !== "linux") return "loop devices are Linux's";
@@ -73,11 +76,19 @@ export class SmallDisk {
   repair(): void {
     rmSync(join(this.#backing, "ballast"));
     this.unmount();
+    this.#letGo();
     this.mount();
   }
   #device(): string {
     const name = execFileSync("losetup", ["-n", "-O", "NAME", "-j", this.#image], { encoding: "utf8" }).trim();
     return basename(name);
+  }
+  /**
+   * Waits until the kernel has nothing of it any more. A mount namespace that somebody made meanwhile holds what was mounted for as long as it
+   * lives, and mounting again would then give back the same file system, which took its errors to heart and is read-only.
+   */
+  #letGo(): void {
+    for (let tries = 0; this.#device() !== "" && tries < LET_GO_TRIES; tries++) run("sleep", "0.05");
   }
   /** Uses up its room. */
   fill(): void {
