@@ -15,6 +15,9 @@
 
 namespace millrace::platform {
 
+/** The calling thread gets a smaller share of the processor than the others of this process. */
+void GiveWay();
+
 /** "linux-x64" or the like. */
 const char* Name();
 

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "core/platform.h"
+
 namespace millrace {
 
 void WorkerPool::Submit(std::function<void()> job) {
@@ -54,6 +56,7 @@ void WorkerPool::Stop() {
 }
 
 void WorkerPool::Run() {
+  if (gives_way_) platform::GiveWay();
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     idle_++;

@@ -15,7 +15,8 @@ namespace millrace {
 
 class WorkerPool {
  public:
-  explicit WorkerPool(std::size_t threads) : limit_(threads) {}
+  /** With `gives_way` its threads leave the processor to the others where there is not enough for all. */
+  explicit WorkerPool(std::size_t threads, bool gives_way = false) : gives_way_(gives_way), limit_(threads) {}
   ~WorkerPool() { Stop(); }
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -30,6 +31,7 @@ class WorkerPool {
  private:
   void Run();
 
+  const bool gives_way_;
   std::mutex mutex_;
   std::condition_variable ready_;
   std::deque<std::function<void()>> jobs_;

@@ -2,6 +2,9 @@
 
 #include "core/worker_pool.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <atomic>
 #include <memory>
 
@@ -24,6 +27,25 @@ TEST("one thread takes the jobs in their order") {
   while (done < 100) usleep(100);
   for (int i = 0; i < 100; i++) EXPECT_EQ(order[static_cast<std::size_t>(i)], i);
 }
+
+#if defined(__linux__)
+
+TEST(
+    "a pool that gives way has threads with a smaller share of the processor, and leaves the others theirs") {
+  const int ours = getpriority(PRIO_PROCESS, 0);
+  std::atomic<int> theirs{100};
+  std::atomic<int> usual{100};
+  WorkerPool pool(1, /*gives_way=*/true);
+  pool.Submit([&] { theirs = getpriority(PRIO_PROCESS, 0); });
+  WorkerPool other(1);
+  other.Submit([&] { usual = getpriority(PRIO_PROCESS, 0); });
+  while (theirs == 100 || usual == 100) usleep(100);
+  EXPECT_EQ(theirs.load(), std::min(19, ours + 5));
+  EXPECT_EQ(usual.load(), ours);
+  EXPECT_EQ(getpriority(PRIO_PROCESS, 0), ours);
+}
+
+#endif
 
 TEST("never more threads than the limit, and as many when there is work") {
   WorkerPool pool(3);

@@ -52,7 +52,7 @@ class EnvData {
   std::shared_ptr<StorageEnv> storage_;
   WorkerPool barriers_{8};
   WorkerPool reads_{4};
-  WorkerPool maintenance_{2};
+  WorkerPool maintenance_{2, /*gives_way=*/true};
 };
 
 }  // namespace millrace
