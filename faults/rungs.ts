@@ -4,6 +4,7 @@ import type { Rung } from "./lib/rung.js";
 import { formatSweep } from "./rungs/format-sweep/format-sweep.js";
 import { fullDisk } from "./rungs/full-disk/rung.js";
 import { history } from "./rungs/history/history.js";
+import { input } from "./rungs/input/rung.js";
 import { kill } from "./rungs/kill/kill.js";
 import { mutationRung } from "./rungs/mutation/mutation.js";
 import { powerCut } from "./rungs/power-cut/rung.js";
@@ -14,6 +15,7 @@ const breakers: readonly Rung[] = [
   formatSweep,
   history,
   kill,
+  input,
   fullDisk,
   powerCut,
   syscalls,
