@@ -45,8 +45,6 @@ export async function openForWriting(
       }),
     );
   const writer = await takeWantedOrNeeded(reserveTarget(end, needed, options.segmentBytes), end + needed, open);
-  deps.indexCache.forget(segment);
-  deps.files.forget(segment);
   try {
     await native.unlinkFile(indexPathOf(segment)).catch(unlessMissing);
     if (segment.indexed) await forceReopened(state);
@@ -55,6 +53,12 @@ export async function openForWriting(
     writer.file.close();
     throw cause;
   }
+  // Taken from cache and pool and put back in one go: a reader that found neither would bring both in again, as the cache's and the pool's, which
+  // would let go of the writer's when others need the room.
+  deps.indexCache.forget(segment);
+  deps.files.forget(segment);
+  segment.index = index;
+  segment.file = writer.file;
   segment.indexed = false;
   return { writer, index };
 }
