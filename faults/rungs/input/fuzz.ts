@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const OUTPUT_BYTES = 64 * 1024 * 1024;
 
 /** A target, and how long its inputs may be. */
-const TARGETS = { frames: 1024, walk: 1024, region: 1024, segment: 1024, intake: 512 } as const;
+const TARGETS = { frames: 1024, walk: 1024, region: 1024, segment: 1024, intake: 512, append: 512 } as const;
 const AT_ONCE = 2;
 const SECONDS_MIN = 3;
 /** Of one input. */

@@ -8,6 +8,7 @@ import { BrokerProcess, faultSettings, shownEnd } from "../../lib/broker-process
 import type { Random } from "../../lib/random.js";
 import type { Stage } from "../../lib/rung.js";
 import { within } from "../../lib/witness/ask.js";
+import { bodyProblem } from "./bodies.js";
 import { FRAME_BYTES_MAX, FRAME_TIMEOUT_MS, QUEUED_BYTES_MAX, SEGMENT_BYTES, WAIT_MS_MAX } from "./bounds.js";
 import { BYSTANDER, Bystander } from "./bystander.js";
 import { type Expected, foresee, type World } from "./grammar.js";
@@ -67,7 +68,13 @@ export async function playRequests(stage: Stage, random: Random, bounds: Bounds)
 
 class Play {
   readonly #wrong: string[] = [];
-  readonly #counts: Record<string, number> = { connections: 0, requests: 0, answers: 0, "closed by the broker": 0 };
+  readonly #counts: Record<string, number> = {
+    connections: 0,
+    requests: 0,
+    answers: 0,
+    "closed by the broker": 0,
+    "gone without reading": 0,
+  };
   readonly #began = performance.now();
 
   constructor(
@@ -141,6 +148,7 @@ class Play {
 
   async #round(number: number): Promise<void> {
     const random = this.random.fork(number);
+    if (random.chance(0.05)) return await this.#abandon(random);
     const requests = Array.from({ length: random.skewed(1, 20) }, (_, i) => {
       const request = validRequest(random, random.pick([i, -1, 0, 0x7fffffff]));
       return random.chance(0.5) ? request : damaged(random, request);
@@ -149,11 +157,23 @@ class Play {
     const splits = random.chance(0.5)
       ? []
       : Array.from({ length: random.skewed(1, 12) }, () => random.int(0, stream.length)).sort((a, b) => a - b);
-    await this.#converse(stream, splits);
+    await this.#converse(stream, splits, random.chance(0.3));
   }
 
-  /** Sends a stream in pieces and compares the answers with what is foreseen. */
-  async #converse(stream: Uint8Array, splits: readonly number[]): Promise<void> {
+  /** Sends something and is gone, at some moment. */
+  async #abandon(random: Random): Promise<void> {
+    const wire = await Wire.connect(this.broker.port);
+    const requests = Array.from({ length: random.int(1, 30) }, (_, i) => validRequest(random, i));
+    const stream = concat(requests);
+    wire.send(stream.subarray(0, random.int(1, stream.length + 1)));
+    await new Promise((resolve) => setTimeout(resolve, random.skewed(0, 8)));
+    if (random.chance(0.5)) wire.socket.resetAndDestroy();
+    else wire.destroy();
+    this.#counts["gone without reading"]++;
+  }
+
+  /** Sends a stream in pieces and compares the answers with what is foreseen. `finishes`: says that it sends nothing more. */
+  async #converse(stream: Uint8Array, splits: readonly number[], finishes = false): Promise<void> {
     const { answers, end } = foresee(stream, world);
     this.#counts.requests += answers.length;
     const complain = (what: string): void => {
@@ -166,6 +186,7 @@ class Play {
         wire.send(stream.subarray(from, to));
         await new Promise((resolve) => setImmediate(resolve));
       }
+      if (finishes) wire.socket.end();
       for (const expected of answers) {
         const answer = await within(ANSWER_MS, `the answer to ${shown(expected)}`, wire.response());
         this.#counts.answers++;
@@ -175,6 +196,9 @@ class Play {
       if (end === "closed") {
         await within(ANSWER_MS, "the end of a connection whose next length cannot be", wire.closed);
         this.#counts["closed by the broker"]++;
+        if (wire.buffered > 0) complain(`${wire.buffered} bytes came that nobody asked for`);
+      } else if (finishes) {
+        await within(ANSWER_MS, "the end of a connection that sends nothing more", wire.closed);
         if (wire.buffered > 0) complain(`${wire.buffered} bytes came that nobody asked for`);
       } else if (end === "frame") {
         const { correlation, error } = await within(ANSWER_MS, "the answer to a HELLO", wire.ask(hello(LAST)));
@@ -215,7 +239,9 @@ function differs(expected: Expected, { correlation, error, body }: Response): st
     return `${shown(expected)} with correlation ${expected.correlation} got ${correlation}, error ${error}`;
   }
   if (!expected.errors.includes(error)) return `${shown(expected)} was answered ${error}`;
-  return error !== 0 && body.length > 0 ? `${shown(expected)}: error ${error} came with a body` : undefined;
+  if (error !== 0) return body.length > 0 ? `${shown(expected)}: error ${error} came with a body` : undefined;
+  const problem = bodyProblem(expected.key, expected.version, body);
+  return problem === undefined ? undefined : `${shown(expected)}: ${problem}`;
 }
 
 function pieces(length: number, splits: readonly number[]): (readonly [number, number])[] {

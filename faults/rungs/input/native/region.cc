@@ -10,28 +10,13 @@
 #include "core/bytes.h"
 #include "core/region_check.h"
 #include "kit.h"
+#include "wire.h"
 
 namespace millrace::fuzz {
 namespace {
 
 constexpr std::uint32_t kSegmentBytesMax = 1u << 30;
 constexpr std::uint32_t kRow = 7;
-
-AppendStatus Judge(const Bytes& wire, std::int64_t records, std::int64_t longest) {
-  const auto size = static_cast<std::int64_t>(wire.size());
-  std::int64_t at = 0;
-  bool too_large = false;
-  if (records <= 0) return AppendStatus::kCorrupt;
-  for (std::int64_t i = 0; i < records; i++) {
-    if (size - at < 4) return AppendStatus::kCorrupt;
-    const std::int64_t length = SignedAt(wire, at);
-    if (length < 1 || length > size - at - 4) return AppendStatus::kCorrupt;
-    too_large = too_large || length > longest;
-    at += 4 + length;
-  }
-  if (at != size) return AppendStatus::kCorrupt;
-  return too_large ? AppendStatus::kTooLarge : AppendStatus::kOk;
-}
 
 std::int64_t RecordsThere(const Bytes& wire) {
   std::int64_t records = 0;
@@ -41,20 +26,6 @@ std::int64_t RecordsThere(const Bytes& wire) {
     at += 4 + length;
   }
   return records;
-}
-
-Bytes StoredAs(const Bytes& wire, bool summed) {
-  Bytes stored;
-  for (std::int64_t at = 0; at < static_cast<std::int64_t>(wire.size());) {
-    const std::int64_t next = at + 4 + SignedAt(wire, at);
-    const std::size_t head = stored.size();
-    stored.resize(head + static_cast<std::size_t>(HeaderBytes(summed)));
-    PutAt(&stored, static_cast<std::int64_t>(head), static_cast<std::uint32_t>(next - at - 4));
-    if (summed) PutAt(&stored, static_cast<std::int64_t>(head) + 4, PlainCrc32c(wire, at + 4, next));
-    stored.insert(stored.end(), wire.begin() + at + 4, wire.begin() + next);
-    at = next;
-  }
-  return stored;
 }
 
 /** As the copy into a segment does it: all but the first length, which is published last. */
