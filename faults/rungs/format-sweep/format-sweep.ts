@@ -20,7 +20,7 @@ const FORMATS: readonly RecordFormat[] = ["crc32c", "plain"];
 const DISK_LANES = 4;
 const MEMORY_LANES = 8;
 const MEMORY = "/dev/shm";
-const USUAL_SECONDS = 150;
+const USUAL_SECONDS = 90;
 /** Of the logs that opened, so many are written on, closed and opened once more. */
 const GO_ON_CHANCE = 0.3;
 /** A segment may be opened on the other path than it was written on (S14). */

@@ -10,7 +10,7 @@ import { FullDisk, KINDS } from "./disks.js";
 import { FullDiskPlay, type Tally } from "./play.js";
 
 /** For continuous integration, where 100 s are what it may take. */
-const SECONDS = 100;
+const SECONDS = 70;
 const LIVES_OF_A_DISK = 5;
 const FAILURES_MAX = 5;
 const SCALE: Scale = {

@@ -58,5 +58,5 @@ retention), flush policies. The oracle is the [history](#history): every record 
 saw is there, at its offset, once; \`millrace verify\` finds nothing wrong with the files.
 `,
   unfit: () => Promise.resolve(undefined),
-  run: (stage) => playEpisodes(stage, { rung: "kill", usualRounds: 180, usualSeconds: 110, roundsEach: 12, round }),
+  run: (stage) => playEpisodes(stage, { rung: "kill", usualRounds: 120, usualSeconds: 75, roundsEach: 12, round }),
 };

@@ -7,9 +7,9 @@ import { Random } from "../../lib/random.js";
 import { type Failure, type Rung, type RungResult, replayOf, type Skipped, type Stage } from "../../lib/rung.js";
 import { CutDisk, type Tally } from "./disk.js";
 
-/** For continuous integration, where 200 s are what it may take. */
-const ROUNDS = 240;
-const SECONDS = 200;
+/** For continuous integration, where two minutes are what it may take. */
+const ROUNDS = 150;
+const SECONDS = 110;
 /** Then a new file system, so that a seed needs few rounds to replay. */
 const ROUNDS_OF_A_DISK = 30;
 const FAILURES_MAX = 5;
