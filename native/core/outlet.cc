@@ -29,7 +29,7 @@ void Outlet::NextTurn(std::uint32_t turn, std::int64_t now_us) {
   turn_ = turn;
   now_ms_ = now_us / 1000;
   slice_bytes_ = 0;
-  run_.file = nullptr;
+  run_ = queued_ = {};
   RestartTime(now_us);
 }
 
@@ -41,7 +41,7 @@ void Outlet::RestartTime(std::int64_t now_us) {
 void Outlet::GoOn(std::int64_t now_us, bool slices_wait) {
   if (now_us - began_us_ >= send_us_) NextTurn(turn_, now_us);
   now_ms_ = now_us / 1000;
-  run_.file = nullptr;
+  run_ = queued_ = {};
   if (slices_wait) slice_bytes_ = kTurnShares * turn_bytes_;
 }
 
@@ -105,8 +105,8 @@ void Outlet::SendSlice(Connection& c, Header header, FilePtr file, off_t positio
   tried_file_ = nullptr;
   std::size_t sent = 0;
   if (c.out.empty()) {
+    c.progress_ms = now_ms_;  // As in SendBytes, for what is sent with the bytes before it.
     if (over_slices()) {
-      c.progress_ms = now_ms_;
       c.sending = Sending::kLate;
     } else if (const std::size_t chunk = std::min(count, chunk_bytes_);
                IsWarm(c, {file, position, count}, chunk, run_until)) {
@@ -164,6 +164,7 @@ bool Outlet::ReplaceNext(Connection& c, off_t position, int error) {
 void Outlet::Pump(Connection& c) {
   c.sending = Sending::kIdle;
   tried_file_ = nullptr;
+  queued_ = {};
   while (!c.out.empty()) {
     if (!c.out.front().is_slice()) {
       if (!PumpBytes(c)) return;

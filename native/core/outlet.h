@@ -13,6 +13,17 @@
 
 namespace millrace {
 
+/** A part of a file in which slices lie behind each other. */
+struct SliceRun {
+  const File* file = nullptr;  // only compared
+  off_t from = 0;
+  off_t until = 0;
+
+  bool Has(const File* of, off_t position, std::size_t bytes) const {
+    return file == of && from <= position && position + static_cast<off_t>(bytes) <= until;
+  }
+};
+
 class Outlet {
  public:
   /** `zero_copy` false: slices are read into memory and sent. `counters` are those of selector_abi.h. */
@@ -84,7 +95,7 @@ class Outlet {
   /** Whether it lies in the cache. It leaves in `begins_` whether its beginning was read. */
   bool IsCached(const Slice& slice, std::size_t chunk, off_t run_until);
   /** Where the slices end that lie behind each other in the file as they do in the queue. */
-  off_t RunUntil(const OutputQueue::Chunk& slice) const;
+  off_t RunUntil(const OutputQueue::Chunk& slice);
   /** Sends of a slice until it is done or `sending` says why not. Returns how much. */
   std::size_t PumpSlice(Connection& connection, Slice slice, off_t run_until);
   bool PumpBytes(Connection& connection);
@@ -121,13 +132,11 @@ class Outlet {
   std::size_t tried_bytes_ = 0;
   /**
    * What was last found in the cache, a run of slices at once: asking for each costs as much as sending it
-   * does. Known for one go alone, as pages leave the cache at any time. `file` is only compared.
+   * does. Known for one go alone, as pages leave the cache at any time.
    */
-  struct {
-    const File* file = nullptr;
-    off_t from = 0;
-    off_t until = 0;
-  } run_;
+  SliceRun run_;
+  /** The run that was last looked for in the queue of the connection that sends. */
+  SliceRun queued_;
   /** The slice that was looked at last can be read, as far as its beginning tells. */
   bool begins_ = false;
   const std::int64_t send_us_;

@@ -23,8 +23,9 @@ std::size_t Outlet::NextChunk(Connection& c, std::size_t left) const {
   return chunk <= budget + turn_bytes_ / 4 ? chunk : budget;
 }
 
-/** Where the slices end that lie behind each other in the file as they do in the queue. */
-off_t Outlet::RunUntil(const OutputQueue::Chunk& slice) const {
+/** Looked for once for all of them: from each one anew, a queue of small slices would take its square. */
+off_t Outlet::RunUntil(const OutputQueue::Chunk& slice) {
+  if (queued_.Has(slice.file.get(), slice.position, slice.left)) return queued_.until;
   off_t until = slice.position + static_cast<off_t>(slice.left);
   const off_t enough = slice.position + static_cast<off_t>(turn_bytes_);
   for (const auto* chunk = slice.next.get(); chunk != nullptr && until < enough; chunk = chunk->next.get()) {
@@ -32,6 +33,7 @@ off_t Outlet::RunUntil(const OutputQueue::Chunk& slice) const {
     if (chunk->file != slice.file || chunk->position < slice.position || chunk->position > until) break;
     until = std::max(until, chunk->position + static_cast<off_t>(chunk->left));
   }
+  queued_ = {slice.file.get(), slice.position, until};
   return until;
 }
 
@@ -45,11 +47,12 @@ bool Outlet::IsCached(const Slice& slice, std::size_t chunk, off_t run_until) {
     return begins_;
   }
   const off_t until = slice.position + static_cast<off_t>(chunk);
-  begins_ = run_.file == file && run_.from <= slice.position && until <= run_.until;
+  begins_ = run_.Has(file, slice.position, chunk);
   if (begins_) return true;
   const auto run = std::min(static_cast<std::size_t>(std::max(run_until, until) - slice.position),
                             std::max(turn_bytes_, chunk));
-  if (run > chunk && PagesCached(file->fd(), slice.position, run, &begins_)) {
+  // Where the file ends before the run does, each slice is looked at for itself.
+  if (run > chunk && PagesCached(file->fd(), slice.position, run, &begins_) && begins_) {
     run_ = {file, slice.position, slice.position + static_cast<off_t>(run)};
     return true;
   }

@@ -86,6 +86,8 @@ void Selector::FlushConnection(Connection& c, std::uint32_t begin, std::uint32_t
   const std::uint8_t* run = nullptr;
   std::size_t run_bytes = 0;
   bool run_continues = false;
+  // Slices behind each other, looked for once for all of them.
+  SliceRun slices;
   for (std::uint32_t i = begin; i < end; i++) {
     const std::int32_t* const row = Row(tables_, i);
     c.open -= std::min(c.open, static_cast<std::uint32_t>(row[column::kCompleted]));
@@ -107,9 +109,13 @@ void Selector::FlushConnection(Connection& c, std::uint32_t begin, std::uint32_t
     if (row[column::kFile] >= 0 && row[column::kSliceBytes] > 0) {
       const Outlet::Header header{run, run_bytes, static_cast<std::size_t>(row[column::kHead]),
                                   static_cast<std::size_t>(row[column::kInstead]), run_continues};
-      outlet_.SendSlice(c, header, files[static_cast<std::size_t>(row[column::kFile])],
-                        row[column::kPosition], static_cast<std::size_t>(row[column::kSliceBytes]),
-                        RunUntil(tables_, i, end, options_.turn_bytes_out));
+      const FilePtr& file = files[static_cast<std::size_t>(row[column::kFile])];
+      const off_t position = row[column::kPosition];
+      const auto bytes = static_cast<std::size_t>(row[column::kSliceBytes]);
+      if (!slices.Has(file.get(), position, bytes)) {
+        slices = {file.get(), position, RunUntil(tables_, i, end, options_.turn_bytes_out)};
+      }
+      outlet_.SendSlice(c, header, file, position, bytes, slices.until);
       run_bytes = 0;
     }
   }

@@ -34,9 +34,10 @@ struct SelectorPlay {
     return options;
   }
 
-  explicit SelectorPlay(SelectorOptions options = Defaults())
+  explicit SelectorPlay(SelectorOptions options = Defaults(), std::size_t flush_rows = 512)
       : completions([this] { (void)!write(pipe_in, "x", 1); }),
         arena(options.max_frame_bytes + 4 + 4 * options.turn_bytes_in),
+        flushes(flush_rows * kFlushColumns),
         selector(options, Tables(), pool, completions, [] {}) {
     int ends[2];
     (void)!pipe(ends);
@@ -152,7 +153,7 @@ struct SelectorPlay {
   std::vector<std::int32_t> closed = std::vector<std::int32_t>(2 * 16);
   /** Connections whose peers send nothing more, as they were told. */
   std::vector<std::int32_t> input_ended;
-  std::vector<std::int32_t> flushes = std::vector<std::int32_t>(512 * kFlushColumns);
+  std::vector<std::int32_t> flushes;
   std::vector<double> counters = std::vector<double>(kSelectorCounters);
   Selector selector;
 

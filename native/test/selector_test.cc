@@ -197,6 +197,35 @@ TEST("answers behind each other in a file arrive whole when only the first of th
   }
 }
 
+TEST("tens of thousands of small answers from one file cost about what they cost from two in turns") {
+  constexpr int kAnswers = 30'000;
+  constexpr std::int32_t kSlice = 16;
+  const ScratchFile one(kAnswers * kSlice);
+  const ScratchFile two(kAnswers * kSlice);
+  SelectorOptions options = SelectorPlay::Defaults();
+  options.turn_bytes_out = 512 * 1024;
+  const auto microseconds = [&](const std::vector<FilePtr>& files) {
+    SelectorPlay play(options, kAnswers);
+    std::int32_t id = 0;
+    play.on_opened = [&](std::int32_t opened) { id = opened; };
+    const Fd client = play.Connect();
+    play.TurnUntil([&] { return id != 0; });
+    for (int i = 0; i < kAnswers; i++) {
+      play.Reply(id, "", 0, files[static_cast<std::size_t>(i) % files.size()], i * kSlice, kSlice);
+    }
+    const std::int64_t begin = MonotonicUs();
+    play.Send();
+    return MonotonicUs() - begin;
+  };
+  std::int64_t in_turns = INT64_MAX;
+  std::int64_t behind = INT64_MAX;
+  for (int i = 0; i < 3; i++) {
+    in_turns = std::min(in_turns, microseconds({one.file(), two.file()}));
+    behind = std::min(behind, microseconds({one.file()}));
+  }
+  EXPECT_GT(4 * in_turns, behind);
+}
+
 TEST("a slice of which little is left beyond its share of a turn leaves whole") {
   const ScratchFile scratch(100'000);
   SelectorOptions options = SelectorPlay::Defaults();
