@@ -4,6 +4,8 @@
 #include "wrap/storage_append.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/append.h"
 #include "core/region_check.h"
@@ -14,21 +16,43 @@
 namespace millrace {
 namespace {
 
-bool ReadSources(napi_env env, napi_value value, std::vector<Source>* sources) {
+/** False when it has thrown. Looks at no memory. */
+bool ReadElements(napi_env env, napi_value value, std::vector<napi_value>* elements) {
   std::uint32_t count = 0;
   if (napi_get_array_length(env, value, &count) != napi_ok) {
     ThrowType(env, "sources must be an array");
     return false;
   }
-  sources->clear();
   for (std::uint32_t i = 0; i < count; i++) {
     napi_value element = nullptr;
-    Bytes bytes;
     if (napi_get_element(env, value, i, &element) != napi_ok) return false;
-    if (!ReadBytes(env, element, "a source", &bytes)) return false;
-    sources->push_back({bytes.data, bytes.count});
+    // Of an array that is only long there may be billions.
+    if (IsUndefined(env, element)) {
+      ThrowType(env, "a source must be a Uint8Array");
+      return false;
+    }
+    elements->push_back(element);
   }
   return true;
+}
+
+/**
+ * Two passes: reading an element can run JavaScript (a getter), which can append itself, and take away the
+ * memory of the elements before. So the list is the call's own meanwhile, and memory is looked up when no
+ * JavaScript runs any more.
+ */
+bool ReadSources(napi_env env, napi_value value, StorageEnv* storage) {
+  std::vector<napi_value> elements = std::move(storage->source_elements);
+  elements.clear();
+  bool good = ReadElements(env, value, &elements);
+  storage->sources.clear();
+  for (std::size_t i = 0; good && i < elements.size(); i++) {
+    Bytes bytes;
+    good = ReadBytes(env, elements[i], "a source", &bytes);
+    storage->sources.push_back({bytes.data, bytes.count});
+  }
+  storage->source_elements = std::move(elements);
+  return good;
 }
 
 void ThrowFault(napi_env env, const AppendResult& result) {
@@ -60,7 +84,7 @@ napi_value Append(napi_env env, napi_callback_info info) {
   std::uint32_t rows = 0;
   // The sources come first: reading an element can run JavaScript (a getter), which could detach what was
   // looked up before.
-  if (!ReadSources(env, args[2], &storage.sources) ||
+  if (!ReadSources(env, args[2], &storage) ||
       !ReadWords(env, args[0], "table", napi_int32_array, &table, &table_words) ||
       !ReadWords(env, args[3], "indexOut", napi_uint32_array, &index_out, &index_words) ||
       !ReadUint32(env, args[1], "rows", 0, static_cast<std::uint32_t>(table_words / kAppendColumns), &rows)) {

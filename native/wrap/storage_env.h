@@ -18,8 +18,9 @@ struct StorageEnv {
   /** Null once the environment goes. */
   EnvData* env_data = nullptr;
   Appender appender;
-  /** The append's sources, kept so that a call allocates nothing. */
+  /** The append's sources, kept so that a call allocates nothing. The elements mean nothing between calls. */
   std::vector<Source> sources;
+  std::vector<napi_value> source_elements;
   napi_ref file_class = nullptr;
   napi_ref writer_class = nullptr;
   napi_ref lock_class = nullptr;

@@ -201,3 +201,34 @@ it("a source that throws when it is looked at is the caller's exception", async 
     "mine",
   );
 });
+
+describe("while the sources are read, a getter of one", () => {
+  const begun = async () => {
+    const writer = await created(optionsOf({ path: "FILE_CHANNEL", format: "plain" }));
+    const source = region(payloads([10]));
+    const table = Int32Array.of(writer.id, 0, 0, source.length, 1, -1, -1, -1);
+    const sly = (get: () => Uint8Array) => Object.defineProperty([source], 1, { get }) as Uint8Array[];
+    return { writer, source, run: (get: () => Uint8Array) => native.append(table, 1, sly(get), new Uint32Array(3)) };
+  };
+
+  it("takes the memory of an earlier one away: it is refused, and nothing of that memory is read", async () => {
+    const { writer, source, run } = await begun();
+    const taking = () => {
+      structuredClone(source.buffer, { transfer: [source.buffer as ArrayBuffer] });
+      return new Uint8Array(1);
+    };
+    expect(() => run(taking)).toThrow(expect.objectContaining({ name: "TypeError", message: "a source is detached" }));
+    expect(writer.end).toBe(0);
+  });
+
+  it("appends itself: both get what they asked for", async () => {
+    const { writer, source, run } = await begun();
+    const other = await created(optionsOf({ path: "FILE_CHANNEL", format: "plain" }));
+    run(() => {
+      expect(append(other, payloads([30, 40])).status).toBe(AppendStatus.OK);
+      return new Uint8Array(1);
+    });
+    expect(contents(writer.file.path, writer.end)).toEqual(source);
+    expect(other.end).toBe(78);
+  });
+});
