@@ -42,6 +42,13 @@ export class BatchQueue implements Iterable<Batch> {
     this.head = 0;
   }
 
+  /** Takes out those of which nobody knows whether they are written. Something that was refused may stand before them. */
+  takeUncertain(): Batch[] {
+    const all = this.clear();
+    this.items = all.filter(({ isUncertain }) => !isUncertain);
+    return all.filter(({ isUncertain }) => isUncertain);
+  }
+
   clear(): Batch[] {
     const all = [...this];
     this.items = [];

@@ -181,7 +181,7 @@ export abstract class Departures {
       this.settling.reject(batch, error);
       if (error.code !== "STORAGE_FAILURE") return;
       // A barrier that failed says nothing of what is in the log.
-      this.writer?.forget();
+      this.giveUpDoubts(error);
       this.rejectOvertakenBy(batch);
     }
   }
@@ -205,6 +205,9 @@ export abstract class Departures {
     if (this.flight.isEmpty) this.writer?.landed();
     const back = this.flight.landed();
     this.queue.putBack(back);
+    // Where it should stand is not known any more: sent again at the log's end, it might be there twice.
+    const lost = this.writer?.isKnown === false ? back.find(({ isUncertain }) => isUncertain) : undefined;
+    if (lost?.error !== undefined) this.giveUpDoubts(lost.error);
     if (this.phase === "SHUT") this.rejectWaiting(this.fatal as MillraceError);
     if (this.phase === "LANDING" && this.flight.isEmpty) {
       this.phase = "SENDING";
@@ -279,14 +282,14 @@ export abstract class Departures {
   /** Of what is in doubt nobody will know: where those behind the first of them should stand is not known either. */
   private giveUpDoubts(cause: MillraceError): void {
     this.writer?.forget();
-    while (this.queue.first?.isUncertain) {
-      this.settling.reject(this.queue.shift() as Batch, outcomeUnknown(this.topic, this.partition, cause));
+    for (const batch of this.queue.takeUncertain()) {
+      this.settling.reject(batch, outcomeUnknown(this.topic, this.partition, cause));
     }
   }
 
   /** Rejects everything that waits for its turn. */
   rejectWaiting(error: MillraceError): void {
-    if (this.queue.first?.isUncertain) this.giveUpDoubts(error);
+    if ([...this.queue].some(({ isUncertain }) => isUncertain)) this.giveUpDoubts(error);
     for (const batch of this.queue.clear()) this.settling.reject(batch, error);
     this.endPause();
   }

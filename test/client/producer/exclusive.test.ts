@@ -250,6 +250,39 @@ describe("a producer that is the only writer", () => {
     expect(texts(broker)).toEqual(["warm", ...written(4)]);
   });
 
+  it("repeats nothing that is in doubt behind a barrier that failed: the log's end does not tell what of it is there", async () => {
+    const { broker, producer } = await started({ requestsInFlight: 2 });
+    await producer.batch("orders", ["warm"], { partition: 0 });
+    let turn = 0;
+    broker.intercept = (request) => {
+      if (!isProduce(request) || turn++ > 1) return false;
+      if (turn === 1) refuse(request, "STORAGE_FAILURE");
+      else request.socket.end();
+      return true;
+    };
+    expect(await Promise.all(batches(producer, 3).map(codeOf))).toEqual(["STORAGE_FAILURE", "OUTCOME_UNKNOWN", "sent"]);
+    // The first two had been written, and are there once.
+    expect(texts(broker)).toEqual(["warm", ...written(3)]);
+  });
+
+  it("says OUTCOME_UNKNOWN of what is in doubt behind a batch that was refused for now, and CLOSED of that one", async () => {
+    const { broker, producer } = await started({ requestsInFlight: 2 });
+    await producer.batch("orders", ["warm"], { partition: 0 });
+    let turn = 0;
+    broker.refuse = (request) => (isProduce(request) && turn === 0 ? ErrorCodes.OVERLOADED : undefined);
+    broker.intercept = (request) => {
+      if (!isProduce(request)) return false;
+      if (turn++ === 0) return false;
+      broker.stop();
+      return true;
+    };
+    const sent = batches(producer, 2).map(codeOf);
+    await until("the second was cut", () => turn === 2);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    producer.destroy();
+    expect(await Promise.all(sent)).toEqual(["CLOSED", "OUTCOME_UNKNOWN"]);
+  });
+
   it("gives up with OUTCOME_UNKNOWN when the broker does not come back", async () => {
     const { broker, producer } = await started({ deliveryTimeoutMs: 300 });
     await producer.batch("orders", ["warm"], { partition: 0 });
