@@ -15,13 +15,16 @@ export function badSend(options: unknown): MillraceError | undefined {
   const bad = badOptions(options, SEND, "a send");
   if (bad !== undefined) return bad;
   const { key, partition, signal } = options as { key?: unknown; partition?: unknown; signal?: unknown };
-  if (key !== undefined && typeof key !== "string" && !(key instanceof Uint8Array)) {
-    return badArgument("key", key, "text or a Uint8Array");
-  }
-  if (typeof key === "string" && !isWholeText(key)) return badText("key", key);
+  const wrong = badKey(key);
+  if (wrong !== undefined) return wrong;
   if (partition === undefined) return badSignal(signal);
   if (key !== undefined) return new MillraceError("BAD_ARGUMENT", "a key chooses the partition: give key or partition");
   return outOfRange("partition", partition, 0, INT32_MAX) ?? badSignal(signal);
+}
+
+export function badKey(key: unknown): MillraceError | undefined {
+  if (typeof key === "string") return isWholeText(key) ? undefined : badText("key", key);
+  return key === undefined || key instanceof Uint8Array ? undefined : badArgument("key", key, "text or a Uint8Array");
 }
 
 export function badAppend(options: unknown, ack: AckPolicy): MillraceError | undefined {

@@ -5,6 +5,7 @@ import { MillraceError } from "../../model/errors.js";
 import { badTopic } from "../checks.js";
 import type { Codec } from "../codec/codec.js";
 import { EnvelopeCodec } from "../codec/envelope.js";
+import { badKey } from "../producer/calls.js";
 import type { Producer } from "../producer/producer.js";
 import type { AppendOptions, Payload, SendOptions, SentBatch, SentRecord } from "../producer/producer-options.js";
 import type { FollowOptions, ReplayOptions } from "../subscription/options.js";
@@ -193,8 +194,10 @@ class OneKey {
   private bytes: Buffer | undefined;
   private taken = 0;
 
-  /** Throws BAD_ARGUMENT for one that is not the first one's. */
+  /** Throws BAD_ARGUMENT for one that is none, or not the first one's. */
   take(key: Payload | undefined): void {
+    const bad = badKey(key);
+    if (bad !== undefined) throw bad;
     const bytes = key === undefined ? undefined : Buffer.from(key as string);
     if (this.taken++ === 0) {
       this.key = key;
