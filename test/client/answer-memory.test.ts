@@ -2,8 +2,8 @@
 
 import { describe, expect, it, onTestFinished } from "vitest";
 import { answerMemory, giveBack, holdsBatches } from "../../src/client/answer-memory.js";
-import { connect } from "../../src/client/index.js";
-import type { RecordBatch } from "../../src/client/record-batch.js";
+import { connect, envelope, RecordBatch, TypedRecord, text } from "../../src/client/index.js";
+import { offset, partitionId } from "../../src/model/ids.js";
 import { CLIENT_SPARE_BYTES } from "../../src/model/limits.js";
 import { runBroker } from "../support/broker.js";
 import { printedSeed, randomFrom } from "../support/seed.js";
@@ -99,6 +99,25 @@ describe("a batch that was released", () => {
     expect({ length: batch.length, nextOffset: batch.nextOffset, lag: batch.lag }).toEqual({ length, nextOffset, lag });
     expect(Buffer.compare((await consumer.poll()).at(0), recordAt(0, nextOffset))).toBe(0);
     await consumer.close();
+  });
+});
+
+describe("a typed record of a batch that was released", () => {
+  it("says so, also when it was opened before, and shows no empty key and no empty value", () => {
+    const codec = envelope(text());
+    const sealed = codec.seal({ value: "apples", key: "fruit", headers: { trace: "47" } });
+    const memory = answerMemory(sealed.length);
+    memory.set(sealed);
+    holdsBatches(memory.buffer, 1);
+    const ranges = Uint32Array.of(0, sealed.length);
+    const batch = new RecordBatch("orders", partitionId(0), offset(0), offset(1), memory, ranges, 1);
+    const record = new TypedRecord(codec, batch, 0);
+    expect(record.keyText).toBe("fruit");
+    batch.release();
+    const closed = expect.objectContaining({ code: "CLOSED" });
+    expect(() => record.keyText).toThrow(closed);
+    expect(() => record.value).toThrow(closed);
+    expect(() => record.headers).toThrow(closed);
   });
 });
 

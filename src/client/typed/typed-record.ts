@@ -75,7 +75,9 @@ export class TypedRecord<T> {
   private get head(): (EnvelopeHead & { readonly valueBytes: Uint8Array }) | undefined {
     const { codec } = this;
     if (!(codec instanceof EnvelopeCodec)) return undefined;
-    this.opened ??= this.guarded(() => codec.openHead(this.payload));
+    // Also for what was opened already: in memory that was released since, its key and its value would be empty.
+    const { payload } = this;
+    this.opened ??= this.guarded(() => codec.openHead(payload));
     return this.opened;
   }
 
