@@ -71,6 +71,7 @@ export class AnswerCutter {
       this.begin(length);
       return from;
     }
+    this.lastWasLarge = false;
     this.sink.answer(this.view, from, from + length, false);
     return from + length;
   }

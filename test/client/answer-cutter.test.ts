@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AnswerCutter } from "../../src/client/answer-cutter.js";
+import { CLIENT_READ_HEAD_BYTES } from "../../src/model/limits.js";
 import { concat, hex, int32 } from "../support/bytes.js";
 
 const MAX = 1000;
@@ -95,5 +96,23 @@ describe("a large answer", () => {
       ),
       { numRuns: 50 },
     );
+  });
+
+  it("is expected where the last one was large, and no longer when a small one has come", () => {
+    const buffer = new Uint8Array(100_000);
+    const cutter = new AnswerCutter(buffer, { nextAnswerBytesMax: () => 400_000, answer: () => undefined });
+    const come = (bytes: Uint8Array): void => {
+      for (let at = 0; at < bytes.length; ) {
+        const room = cutter.room();
+        const taken = Math.min(room.length, bytes.length - at);
+        room.set(bytes.subarray(at, at + taken));
+        cutter.take(taken);
+        at += taken;
+      }
+    };
+    come(concat(int32(300_000), new Uint8Array(300_000)));
+    expect(cutter.room().length).toBe(CLIENT_READ_HEAD_BYTES);
+    come(concat(int32(22), new Uint8Array(22)));
+    expect(cutter.room()).toBe(buffer);
   });
 });
