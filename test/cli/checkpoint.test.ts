@@ -4,6 +4,13 @@ import { EventEmitter } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
+import { Bookmark } from "../../src/cli/consume/bookmark.js";
+import { Format } from "../../src/cli/consume/format.js";
+import { Printer } from "../../src/cli/consume/printer.js";
+import { Output } from "../../src/cli/output.js";
+import { Progress } from "../../src/cli/progress.js";
+import { RecordBatch } from "../../src/client/record-batch.js";
+import { offset, partitionId } from "../../src/model/ids.js";
 import { type BrokerProcess, spawnReady, testSettings } from "../support/broker.js";
 import { ascii } from "../support/bytes.js";
 import { CliProcess, jsonRows, millrace, type VerbOptions } from "../support/cli.js";
@@ -96,6 +103,28 @@ describe("consume --checkpoint", () => {
     expect(result.code).toBe(0);
     const printed = result.stdout.split("\n").length - 1;
     expect(existsSync(file) ? (keptIn(file)[0] ?? 0) : 0).toBeLessThanOrEqual(printed);
+  });
+
+  it("writes what it has printed also when nothing can be saved any more", async () => {
+    const written: Uint8Array[] = [];
+    const output = new Output({ write: async (bytes) => void written.push(bytes.slice()) });
+    const bookmark = new Bookmark(join(tempDir("checkpoint"), "nowhere", "orders.checkpoint"), "orders", output);
+    const progress = new Progress(
+      { stderr: { isTerminal: false, write: () => undefined }, stdoutIsTerminal: false },
+      () => 0,
+      "record",
+    );
+    const printer = new Printer(new Format("%s\n"), output, progress, Number.POSITIVE_INFINITY, bookmark);
+    const batchOf = (at: number, record: string) => {
+      const [ranges, end] = [Uint32Array.of(0, record.length), offset(at + 1)];
+      return new RecordBatch("orders", partitionId(0), offset(at), end, ascii(record), ranges, 0);
+    };
+    const failed = { code: "CHECKPOINT_FAILED" };
+    await printer.print(batchOf(0, "a"), 2);
+    await expect(bookmark.flush()).rejects.toMatchObject(failed);
+    await expect(printer.print(batchOf(1, "b"), 2)).rejects.toMatchObject(failed);
+    await expect(printer.end()).rejects.toMatchObject(failed);
+    expect(Buffer.concat(written).toString()).toBe("a\nb\n");
   });
 
   it("is told when its position is not in the log any more, and how to go on", async () => {

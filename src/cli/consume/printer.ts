@@ -61,7 +61,11 @@ export class Printer {
 
   /** What was printed is written, and that it was is saved. */
   async end(): Promise<void> {
-    await this.bookmark?.flush();
-    await this.output.flush();
+    try {
+      await this.bookmark?.flush();
+    } finally {
+      // Also when nothing can be saved any more.
+      await this.output.flush();
+    }
   }
 }
