@@ -16,7 +16,7 @@ import { within } from "./deadline.js";
 import type { Backend, Link } from "./link.js";
 import type { Producer } from "./producer/producer.js";
 import type { ProducerOptions } from "./producer/producer-options.js";
-import { badStart, type StartPosition, startOf } from "./start-position.js";
+import { badAskedPlace, type StartPosition, startOf } from "./start-position.js";
 import { SteadyLink } from "./steady-link.js";
 import { badSubscription, type FollowOptions, type ReplayOptions } from "./subscription/options.js";
 import { clientClosed, type SubscriptionHost } from "./subscription/reading.js";
@@ -202,7 +202,7 @@ export class Client implements AsyncDisposable {
     at: Exclude<StartPosition, number>,
     options: AskOptions = {},
   ): Promise<PartitionOffset[]> {
-    const bad = badTopic(topic) ?? badStart("at", at);
+    const bad = badTopic(topic) ?? badAskedPlace("at", at);
     return this.ask(
       bad,
       async (link, request) => {

@@ -40,9 +40,18 @@ export function knownStart(from: Exclude<StartPosition, Date>, partition: Partit
 
 /** BAD_ARGUMENT, or undefined. */
 export function badStart(name: string, start: unknown): MillraceError | undefined {
-  if (start === "earliest" || start === "latest" || isOffset(start)) return undefined;
-  if (!(start instanceof Date)) return badArgument(name, start, "earliest, latest, an offset or a Date");
-  return start.getTime() >= 0 ? undefined : badArgument(name, String(start), "a Date from 1970 on");
+  return isOffset(start) ? undefined : badAskedPlace(name, start, "earliest, latest, an offset or a Date");
+}
+
+/** BAD_ARGUMENT, or undefined, where somebody asks for an offset and so cannot name one. */
+export function badAskedPlace(
+  name: string,
+  place: unknown,
+  expected = "earliest, latest or a Date",
+): MillraceError | undefined {
+  if (place === "earliest" || place === "latest") return undefined;
+  if (!(place instanceof Date)) return badArgument(name, place, expected);
+  return place.getTime() >= 0 ? undefined : badArgument(name, String(place), "a Date from 1970 on");
 }
 
 export const isOffset = (value: unknown): value is number =>

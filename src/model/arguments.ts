@@ -6,7 +6,10 @@ import { MillraceError } from "./errors.js";
 /** For errors: what somebody passed, short. */
 export function shown(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value);
-  if (typeof value === "object" && value !== null) return value.constructor?.name ?? "an object";
+  if (typeof value === "bigint") return `${value}n`;
+  if (Array.isArray(value) && value.length === 0) return "an empty array";
+  // What a generator gives, and an object of a class without a name, have a constructor whose name is empty.
+  if (typeof value === "object" && value !== null) return value.constructor?.name || "an object";
   return typeof value === "function" ? "a function" : String(value);
 }
 

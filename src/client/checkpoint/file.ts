@@ -1,16 +1,18 @@
 // Positions in a file that is replaced as a whole: after a kill or a loss of power it is the old one or the new one, never
 // half of either.
 
+import { randomUUID } from "node:crypto";
 import type { BigIntStats } from "node:fs";
-import { open, readFile, rename, stat } from "node:fs/promises";
+import { open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { badArgument } from "../../model/arguments.js";
 import { checkpointText, parseCheckpoint } from "./file-format.js";
 import { type CheckpointPosition, type CheckpointStore, checkpointFailure, positionKey } from "./store.js";
 
 /**
- * A store in one file, for any number of topics and partitions. Each save writes a new file beside it (`path.tmp`), forces
- * that to the disk, puts it in the place of the old one and forces the directory: two barriers, milliseconds on a disk.
+ * A store in one file, for any number of topics and partitions. Each save writes a new file beside it (`path.….tmp`), forces
+ * that to the disk, puts it in the place of the old one and forces the directory: two barriers, milliseconds on a disk. A kill in the
+ * middle of a save may leave the new file there; it may be removed.
  * The file is JSON with one position a line. Its directory must be there.
  *
  * `load` rejects with BAD_CHECKPOINT when the file is damaged or is none of these; when there is none, nothing is kept yet.
@@ -76,9 +78,10 @@ class FileCheckpoints implements CheckpointStore {
         `${this.path} was changed by somebody else since it was read: a checkpoint file has one writer, give each program its own`,
       );
     }
-    const temporary = `${this.path}.tmp`;
+    // Under one name for all, a second writer that comes by mistake would empty this file while it is put in place.
+    const temporary = `${this.path}.${randomUUID()}.tmp`;
     try {
-      const file = await open(temporary, "w");
+      const file = await open(temporary, "wx");
       let identity: Identity;
       try {
         await file.writeFile(text);
@@ -93,6 +96,7 @@ class FileCheckpoints implements CheckpointStore {
       const directory = await open(dirname(this.path), "r");
       await directory.sync().finally(() => directory.close());
     } catch (error) {
+      await rm(temporary, { force: true }).catch(() => undefined);
       this.failed("written", error);
     }
   }

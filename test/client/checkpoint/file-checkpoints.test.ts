@@ -116,6 +116,19 @@ describe("a checkpoint file", () => {
     await expect(first.save([at("orders", 0, 3)])).rejects.toThrow(code("CHECKPOINT_FAILED"));
   });
 
+  it("is whole and loses no save to another's half when two write it at once", async () => {
+    const dir = tempDir("checkpoint");
+    const path = join(dir, "c");
+    for (let round = 0; round < 50; round++) {
+      const saves = [fileCheckpoints(path), fileCheckpoints(path)].map((store) => store.save([at("orders", 0, round)]));
+      for (const { reason } of (await Promise.allSettled(saves)) as PromiseRejectedResult[]) {
+        if (reason !== undefined) expect(reason.message).toContain("was changed by somebody else");
+      }
+      expect(await fileCheckpoints(path).load()).toEqual([at("orders", 0, round)]);
+    }
+    expect(readdirSync(dir)).toEqual(["c"]);
+  });
+
   it("says that it cannot be written, and can be saved to when it can", async () => {
     const dir = join(tempDir("checkpoint"), "later");
     const path = join(dir, "c");
