@@ -23,7 +23,7 @@ const ANSWER_MS = 20_000;
 const AT_ONCE = 6;
 const SIDE_PORT_MS = 8_000;
 /** Beyond what it has when it is warm: everything that is bounded, and what a garbage collector leaves lying. */
-const MEMORY_BYTES_MAX = 160 * KiB * KiB;
+const MEMORY_BYTES_MAX = 64 * KiB * KiB;
 /** A fault of a kind is told once in ten seconds. */
 const TOLD_SECONDS = 10;
 const LAST = 0x7a7a7a7a;
@@ -102,6 +102,7 @@ class Play {
       this.#wrong.push(...wrong);
     }
     const grown = (await this.#memory()) - warm;
+    this.#counts["MiB of memory more than when it was warm"] = Math.round(grown / (KiB * KiB));
     if (grown > MEMORY_BYTES_MAX) this.#wrong.push(`its memory grew by ${grown} bytes`);
     this.#wrong.push(...(await bystander.end()));
     this.#counts["records of the bystander"] = bystander.records;

@@ -1,5 +1,6 @@
 // What is taken away, one entry for each safeguard.
 
+import { bounds } from "./bounds.js";
 import type { Mutant } from "./mutant.js";
 
 const barriers: readonly Mutant[] = [
@@ -247,4 +248,4 @@ const checks: readonly Mutant[] = [
   },
 ];
 
-export const mutants: readonly Mutant[] = [...barriers, ...order, ...checks];
+export const mutants: readonly Mutant[] = [...barriers, ...order, ...checks, ...bounds];

@@ -106,14 +106,53 @@ const envelope: Decoder = {
     codec.seal({ value: ascii("value"), key: "key", headers: { one: "1", "zwei ä": "é".repeat(30) }, timestampMs: 9 }),
     codec.seal({ value: new Uint8Array(0), timestampMs: -1 }),
   ],
-  throws: ["BAD_PAYLOAD"],
+  throws: [],
   decode: ({ view, from, end }) => {
-    const { timestampMs, key, headers, value } = codec.open(
-      new Uint8Array(view.buffer, view.byteOffset + from, end - from),
-    );
-    return { timestampMs, key: key && [...key], headers: [...headers], value: [...value] };
+    const bytes = new Uint8Array(view.buffer, view.byteOffset + from, end - from);
+    try {
+      const { timestampMs, key, headers, value } = codec.open(bytes);
+      return { timestampMs, key: key && [...key], headers: [...headers], value: [...value] };
+    } catch (error) {
+      if ((error as { code?: unknown }).code === "BAD_PAYLOAD") return "no envelope";
+      throw error;
+    }
+  },
+  reference: (bytes) => {
+    try {
+      return openPlainly(bytes);
+    } catch (error) {
+      // The end of a DataView, and bytes that are no text.
+      if (error instanceof RangeError || error instanceof TypeError) return "no envelope";
+      throw error;
+    }
   },
 };
+
+/** The envelope once more, from its drawing in docs/envelope.md. */
+function openPlainly(bytes: Uint8Array): unknown {
+  const view = viewOf(bytes);
+  let at = 13;
+  const take = (length: number): Uint8Array => {
+    if (length < 0 || at + length > bytes.length) throw new RangeError();
+    at += length;
+    return bytes.subarray(at - length, at);
+  };
+  const text = (length: number): string =>
+    new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(take(length));
+  const int32At = (): number => viewOf(take(4)).getInt32(0);
+  const uint16At = (): number => viewOf(take(2)).getUint16(0);
+  const timestampMs = Number(view.getBigInt64(1));
+  if (view.getUint8(0) !== 0xf9 || Math.abs(timestampMs) > 8.64e15) throw new RangeError();
+  const keyBytes = view.getInt32(9);
+  const key = keyBytes === -1 ? undefined : [...take(keyBytes)];
+  const headers = new Map<string, string>();
+  for (let count = uint16At(); count > 0; count--) {
+    const name = text(uint16At());
+    if (name === "" || headers.has(name)) throw new RangeError();
+    headers.set(name, text(int32At()));
+  }
+  return { timestampMs, key, headers: [...headers], value: [...bytes.subarray(at)] };
+}
 
 const ROOM = 64;
 // Its own bound for short ones would send them to the walker that it is compared with.
