@@ -69,7 +69,7 @@ MILLRACE_WIDE std::uint32_t Blocks(std::uint32_t state, const std::uint8_t* from
                                    std::uint8_t* to) {
   const __m512i over_one = _mm512_load_si512(kOverOne);
   const auto at = [to](std::size_t offset) { return to == nullptr ? nullptr : to + offset; };
-  const __m512i begin = _mm512_zextsi128_si512(_mm_cvtsi32_si128(static_cast<int>(state)));
+  const __m512i begin = _mm512_maskz_set1_epi32(1, static_cast<int>(state));
   std::size_t done = kBlock;
   __m512i sum = _mm512_xor_si512(Load(from, to), begin);
   if (blocks >= kFourBytes / kBlock) {

@@ -48,6 +48,14 @@ describe("the repository", () => {
     expect(unpinned(manifest, ["@biomejs/biome", "typescript", "vitest"])).toEqual([]);
   });
 
+  it("asks of a compiler no more than GCC 8 has, the oldest that docs/installing.md names", () => {
+    expect(read("docs/installing.md")).toContain("C++17 compiler (GCC 8,");
+    // These came with GCC 10.
+    const newer = /_mm(256|512)_zext\w+/g;
+    const sources = files.filter((path) => /^native\/.*\.(cc|h|inc)$/.test(path));
+    expect(sources.flatMap((path) => [...read(path).matchAll(newer)].map(([name]) => `${path}: ${name}`))).toEqual([]);
+  });
+
   it("never lets npm compile the addon by itself, which would fetch headers", () => {
     expect(manifest.gypfile).toBe(false);
     expect(manifest.scripts.install).toBeUndefined();
