@@ -22,20 +22,21 @@ export function lackOfElf(path: string): string | undefined {
     if (header.length < HEADER_BYTES) return `it has only ${size} bytes`;
     if (header.toString("latin1", 0, 4) !== "\x7fELF") return "it is no ELF file";
     if (header[4] !== CLASS_64) return undefined;
-    const needed = extentOf(file, header);
+    const needed = extentOf(file, header, size);
     return needed > size ? `it is cut off: it has ${size} bytes of at least ${needed}` : undefined;
   } finally {
     closeSync(file);
   }
 }
 
-/** The end of what the headers say is in the file. */
-function extentOf(file: number, header: Buffer): number {
+/** The end of what the headers say is in the file, or any that is beyond `size`. */
+function extentOf(file: number, header: Buffer, size: number): number {
   const { u16, u64 } = readers(header, header[5] === LITTLE_ENDIAN);
   const [programs, sections] = [u64(32), u64(40)];
   const [programBytes, programCount, sectionBytes, sectionCount] = [u16(54), u16(56), u16(58), u16(60)];
   let end = Math.max(HEADER_BYTES, programs + programBytes * programCount, sections + sectionBytes * sectionCount);
-  if (programBytes < PROGRAM_HEADER_BYTES) return end;
+  // No memory for a table that is not there: it would be as large as a number in a broken file says, up to 4 GiB.
+  if (programBytes < PROGRAM_HEADER_BYTES || end > size) return end;
   const table = read(file, programs, programBytes * programCount);
   const entries = readers(table, header[5] === LITTLE_ENDIAN);
   for (let at = 0; at + PROGRAM_HEADER_BYTES <= table.length; at += programBytes) {

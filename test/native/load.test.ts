@@ -4,8 +4,9 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildSync } from "esbuild";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { loadAddon, packageRoot } from "../../src/native/load.js";
+import { lackOfElf } from "../../src/native/whole-elf.js";
 import { root } from "../rules/sources.js";
 import { tempDir } from "../support/tmp.js";
 
@@ -72,6 +73,22 @@ it("an addon whose file is cut off, wherever, is an error with its path and the 
     expect(said, `${length} bytes`).toMatchObject({ code: "ADDON_UNAVAILABLE" });
     expect(said.message).toContain(join(said.dir, "build/Release/millrace.node"));
     expect(said.message).toContain("npm run build");
+  }
+});
+
+it("what a broken file says of its tables takes no more memory than the file has bytes", () => {
+  const file = Buffer.alloc(200, 0xff);
+  file.write("\x7fELF\x02\x01", "latin1");
+  file.writeBigUInt64LE(64n, 32);
+  file.writeBigUInt64LE(0n, 40);
+  const path = join(tempDir("elf"), "broken.node");
+  writeFileSync(path, file);
+  const spy = vi.spyOn(Buffer, "alloc");
+  try {
+    expect(lackOfElf(path)).toMatch(/cut off: it has 200 bytes/);
+    expect(Math.max(...spy.mock.calls.map(([bytes]) => bytes))).toBeLessThanOrEqual(200);
+  } finally {
+    spy.mockRestore();
   }
 });
 
