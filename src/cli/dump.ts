@@ -10,7 +10,7 @@ import { Failed } from "./failure.js";
 import { helpText } from "./help.js";
 import type { Io } from "./io.js";
 import { Output } from "./output.js";
-import { partitionDirs } from "./partition-dirs.js";
+import { notThere, partitionDirs } from "./partition-dirs.js";
 import { Progress } from "./progress.js";
 import { bytesIn } from "./sizes.js";
 import { option, path } from "./values.js";
@@ -52,7 +52,9 @@ export function dumpCommand(program: Command, io: Io): void {
 }
 
 async function dumpAll(path: string, options: DumpVerbOptions, io: Io): Promise<void> {
-  const stats = await stat(path);
+  const stats = await stat(path).catch((error) => {
+    throw notThere(path, error, "a segment, a partition's directory or a broker's");
+  });
   const { size } = stats;
   const isDirectory = stats.isDirectory();
   const paths = isDirectory ? await partitionDirs(path) : [path];

@@ -60,7 +60,10 @@ export async function* dump(path: string, options: DumpOptions = {}): AsyncGener
   const dir = isDirectory ? path : dirname(path);
   const name = options.format ?? (await readMeta(dir));
   if (name === undefined) {
-    throw new MillraceError("BAD_ARGUMENT", `no partition.json in ${dir}: name the record format (plain or crc32c)`);
+    throw new MillraceError(
+      "BAD_ARGUMENT",
+      `no partition.json in ${dir}: if ${path} is a segment or a partition, name its record format, plain or crc32c`,
+    );
   }
   const format = storedFormat(name);
   // What is wrong with an index is not asked here, and a segment that cannot be looked at fails again below.

@@ -2,6 +2,7 @@
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { runBroker, testSettings } from "../support/broker.js";
 import { millrace } from "../support/cli.js";
@@ -115,7 +116,10 @@ describe("verify", () => {
     expect(empty.stderr).toContain("there is no partition in");
     const missing = await millrace(["verify", "/no/such/directory"]);
     expect(missing.code).toBe(1);
-    expect(missing.stderr).toMatch(/ENOENT.*\/no\/such\/directory/);
+    expect(missing.stderr).toContain("there is no /no/such/directory: expected a broker's data directory");
+    const file = await millrace(["verify", fileURLToPath(import.meta.url)]);
+    expect(file.code).toBe(1);
+    expect(file.stderr).toContain("is no directory: expected a broker's data directory");
   });
 });
 
@@ -139,6 +143,17 @@ describe("dump", () => {
     const [first, second] = stdout.split("\n").filter((line) => /^ +\d/.test(line));
     expect(first).toMatch(/^ +0 +0 +7 {2}[0-9a-f]{8}! {2}min…$/);
     expect(second).toMatch(/^ +1 +15 +8 {2}[0-9a-f]{8} {3}lin…$/);
+  });
+
+  it("says that something is not there, or is nothing it can show", async () => {
+    const missing = await millrace(["dump", "/no/such/segment"]);
+    expect(missing.code).toBe(1);
+    expect(missing.stderr).toContain("there is no /no/such/segment: expected a segment");
+    const path = join(tempDir("other"), "notes.txt");
+    writeFileSync(path, "no record");
+    const other = await millrace(["dump", path]);
+    expect(other.code).toBe(1);
+    expect(other.stderr).toContain(`if ${path} is a segment or a partition, name its record format`);
   });
 
   it("ends quietly when nobody reads on", async () => {
