@@ -128,10 +128,14 @@ export class Consumer implements AsyncDisposable {
     return this.reading.lag;
   }
 
-  /** Reads on from another offset, also from one that was read before; `epoch` as in {@link ConsumerOptions}. */
+  /**
+   * Reads on from another offset, also from one that was read before; `epoch` as in {@link ConsumerOptions}. Throws BAD_ARGUMENT, also
+   * while a poll waits: its answer would move the position again. Abort the poll by its signal and wait for it first.
+   */
   seek(position: Offset | number, epoch: number = UNKNOWN): void {
     const bad = outOfRange("epoch", epoch, UNKNOWN, INT32_MAX);
     if (bad !== undefined) throw bad;
+    if (this.polling) throw new MillraceError("BAD_ARGUMENT", "seek was called while a poll is waiting");
     this.reading.moveTo(checkedOffset("position", position, "an offset"), epoch);
   }
 

@@ -68,6 +68,15 @@ describe.each(RECORD_FORMATS)("a consumer of %s", (format) => {
     expect([...(await consumer.poll())]).toEqual([records[4]]);
   });
 
+  it("is not moved while a poll waits, whose answer would move it back", async () => {
+    const { consumer } = await consuming(records, { format });
+    const waiting = consumer.poll();
+    expect(() => consumer.seek(7)).toThrow(code("BAD_ARGUMENT"));
+    expect((await waiting).baseOffset).toBe(0);
+    consumer.seek(7);
+    expect((await consumer.poll()).baseOffset).toBe(7);
+  });
+
   it("S18 knows the size even at the least maxBytes", async () => {
     const { consumer } = await consuming([new Uint8Array(5000)], { format }, { maxBytes: 16 });
     await expect(consumer.poll()).rejects.toThrow(
