@@ -36,6 +36,8 @@ export function giveBack(buffer: ArrayBufferLike): void {
   batchesIn.set(buffer, batches - 1);
   if (batches > 1 || !(buffer instanceof ArrayBuffer)) return;
   batchesIn.delete(buffer);
+  // Somebody has moved it elsewhere, to a worker for instance: there is nothing to be given back, and moving it once more is an error.
+  if (buffer.byteLength === 0) return;
   const taken = structuredClone(buffer, { transfer: [buffer] });
   if (taken.byteLength < CLIENT_SPARE_GRANULE_BYTES || taken.byteLength > CLIENT_SPARE_BYTES) return;
   spare.push(taken);

@@ -1,6 +1,6 @@
 // Memory of answers that is given back, and that nobody ever sees in it what is not his.
 
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { answerMemory, giveBack, holdsBatches } from "../../src/client/answer-memory.js";
 import { connect, envelope, RecordBatch, TypedRecord, text } from "../../src/client/index.js";
 import { offset, partitionId } from "../../src/model/ids.js";
@@ -148,6 +148,15 @@ describe("memory that was given back", () => {
     for (let i = 0; i < many.length; i++) if (lent(BYTES)[0] === 9) again += BYTES;
     expect(again).toBeGreaterThan(CLIENT_SPARE_BYTES / 2);
     expect(again).toBeLessThanOrEqual(CLIENT_SPARE_BYTES);
+  });
+
+  it("is left alone when somebody has moved it elsewhere: some runtimes throw when it is moved again", () => {
+    const memory = lent(BYTES);
+    structuredClone(memory, { transfer: [memory.buffer as ArrayBuffer] });
+    const moves = vi.spyOn(globalThis, "structuredClone");
+    onTestFinished(() => moves.mockRestore());
+    giveBack(memory.buffer);
+    expect(moves).not.toHaveBeenCalled();
   });
 
   it("of several batches it is when the last was released", () => {
