@@ -46,7 +46,8 @@ function ratiosOf(one: CaseResult): Record<string, number> {
 
 /** Less than a third of the recorded ratio; more than three times as much where less is better. */
 export function collapsed(one: CaseResult, recorded: number, ratio: number): boolean {
-  return costs.has(one.unit) ? ratio > recorded * COLLAPSE_FACTOR : ratio < recorded / COLLAPSE_FACTOR;
+  // The other way round a side that measured nothing, whose ratio is no number, would pass.
+  return !(costs.has(one.unit) ? ratio <= recorded * COLLAPSE_FACTOR : ratio >= recorded / COLLAPSE_FACTOR);
 }
 
 /**

@@ -93,6 +93,13 @@ describe("a collapse", () => {
     expect([2.6, 2.8, 0.1].map((ratio) => collapsed(cost, 0.9, ratio))).toEqual([false, true, false]);
   });
 
+  it("is also what measured nothing, and has no ratio", async () => {
+    for (const unit of ["requests/s", "ms"] as const) {
+      const one = await caseOf("w", unit, [{ name: "a", values: [1] }]);
+      expect(collapsed(one, 0.9, Number.NaN)).toBe(true);
+    }
+  });
+
   it("is not seen in a side that was never recorded", async () => {
     const one = await caseOf("work", "requests/s", [
       { name: "new", values: [1] },
