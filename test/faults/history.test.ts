@@ -6,6 +6,7 @@ import { History, type HistoryOptions } from "../../faults/lib/history/history.j
 import { identify, makePayload, producerOf, sequenceOf } from "../../faults/lib/history/payload.js";
 import { type Ack, type ProducerLog, payloadsOf, type SentBatch } from "../../faults/lib/history/producer-log.js";
 import type { Rule } from "../../faults/lib/history/violations.js";
+import { MillraceError } from "../../src/model/errors.js";
 import { printedSeed, randomFrom } from "../support/seed.js";
 
 /** A history with a log beside it: what a broker without faults would have. */
@@ -344,4 +345,17 @@ it("takes a refusal that nothing provoked for a violation", () => {
   expect(refused("CONNECTION_LOST")).toEqual([]);
   expect(refused("STORAGE_FAILURE")).toEqual(["answer"]);
   expect(refused("LOG_FULL", ["LOG_FULL"])).toEqual([]);
+});
+
+it("takes an answer that cannot be for a violation, though it ends its connection as a cut does", () => {
+  const failedBy = (cause: string): Rule[] => {
+    const play = new Play();
+    const error = new MillraceError("CONNECTION_LOST", "lost", {
+      cause: Object.assign(new Error(cause), { code: cause }),
+    });
+    play.history.failed(play.send(1), error);
+    return play.rules();
+  };
+  expect(failedBy("ECONNRESET")).toEqual([]);
+  expect(failedBy("BAD_RESPONSE")).toEqual(["answer"]);
 });

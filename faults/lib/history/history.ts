@@ -129,13 +129,15 @@ export class History {
   /** As the code of what the client rejected with says. */
   failed(batch: SentBatch, error: unknown): void {
     const code = (error as { code?: unknown } | undefined)?.code;
-    if (!this.mayFail(code)) this.violations.add("answer", `a batch failed: ${String(code)}, ${String(error)}`);
+    if (!this.mayFail(error)) this.violations.add("answer", `a batch failed: ${String(code)}, ${String(error)}`);
     if (leavesUnknown(code)) this.unknown(batch);
     else this.refused(batch);
   }
 
-  /** Whether that belongs to what is done to the broker. */
-  mayFail(code: unknown): boolean {
+  /** Whether that belongs to what is done to the broker. Not an answer that cannot be, which ends a connection as a cut does. */
+  mayFail(error: unknown): boolean {
+    const { code, cause } = (error ?? {}) as { readonly code?: unknown; readonly cause?: { readonly code?: unknown } };
+    if (cause?.code === "BAD_RESPONSE") return false;
     return GOES_AWAY.has(code) || (this.options.mayFail ?? []).includes(String(code));
   }
 

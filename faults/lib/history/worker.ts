@@ -78,7 +78,7 @@ export abstract class Worker {
         await this.serve(connection);
       } catch (error) {
         // What a lost connection means to its requests has been written down where they were made.
-        if (!this.target.history.mayFail((error as { code?: unknown } | undefined)?.code)) {
+        if (!this.target.history.mayFail(error)) {
           this.failure = error;
           return;
         }
