@@ -159,7 +159,7 @@ describe("the order inside a partition", () => {
   });
 
   it("counts the delivery time from the call, also when the topic was not known for most of it", async () => {
-    const { broker, producer } = await started({ deliveryTimeoutMs: 1000 });
+    const { broker, producer } = await started({ deliveryTimeoutMs: 2500 });
     const held: (() => void)[] = [];
     broker.refuse = (request) => (isProduce(request) ? ErrorCodes.OVERLOADED : undefined);
     broker.intercept = ({ kind, socket, answer }) =>
@@ -170,10 +170,10 @@ describe("the order inside a partition", () => {
     const told = Promise.all(sent.map(codeOf));
     setTimeout(() => {
       for (const answer of held) answer();
-    }, 700);
+    }, 1500);
     expect(await told).toEqual(["DELIVERY_TIMEOUT", "DELIVERY_TIMEOUT"]);
-    // With the time of the look at what waits; not 1700.
-    expect(performance.now() - begun).toBeLessThan(1500);
+    // With the time of the look at what waits; not 4000.
+    expect(performance.now() - begun).toBeLessThan(3500);
     expect(broker.requests.filter(isProduce)).not.toEqual([]);
   });
 
