@@ -64,7 +64,7 @@ export async function recover(
     tell({ kind: "epoch.raised", level: "warn", dir, message, epoch, epochStart: start });
   }
   torn.push(...(await moveBehind(dir, plan, tell)));
-  for (const segment of plan.segments) await cutToRecords(segment, epochRaised && segment === plan.segments.at(-1));
+  for (const segment of plan.segments) await cutToRecords(segment, segment === plan.segments.at(-1));
   const segments = await toSegments(plan, deps, tell, dir);
 
   const report: RecoveryReport = {
@@ -165,7 +165,10 @@ async function moveBehind(dir: string, plan: RecoveryPlan, tell: (event: Storage
   return torn;
 }
 
-/** What is cut is gone for good: no stale byte may come back as a record behind others that took its place. */
+/**
+ * What is cut is gone for good: no stale byte may come back as a record behind others that took its place. So what may lie behind the last segment,
+ * which grows, is cleared at every unclean start, not only when the epoch goes up: the start that raised it may have been cut off before this.
+ */
 async function cutToRecords({ found, end, index }: SegmentPlan, clear: boolean): Promise<void> {
   if (index === undefined || (found.bytes === end && !clear)) return;
   await cutSegment(found.path, end, clear);

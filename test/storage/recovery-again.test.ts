@@ -2,7 +2,8 @@
 
 import { copyFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { native } from "../../src/native/binding.js";
 import { logName } from "../../src/storage/segment-name.js";
 import { tempDir } from "../support/tmp.js";
 import { bytesOf, crashCopy, files, flipBit, logPath, overwrite } from "./support/crash.js";
@@ -54,6 +55,30 @@ describe("a recovery that is cut off itself", () => {
     expect(again.log.truncatedAt(0, 10)).toBe(9);
     expect(await again.readAll()).toEqual(payloads(0, 9, 100));
     await again.close();
+  });
+
+  it("after the epoch went up and before the last block was cleared: the next start clears it", async () => {
+    const channel = { ...segment, mode: "FILE_CHANNEL" } as const;
+    const dir = await killedWith12(channel);
+    const bootId = "00000000-0000-0000-0000-000000000002";
+    const path = logPath(dir, 8);
+    const { openFile } = native;
+    let opened = 0;
+    // Each start opens it to force what it scans, and then to clear what lies behind.
+    const spy = vi.spyOn(native, "openFile").mockImplementation((file, options) => {
+      if (options.writable && file === path && ++opened === 2) return Promise.reject(new Error("killed"));
+      return openFile(file, options);
+    });
+    try {
+      await expect(open(dir, { ...channel, deps: { bootId } })).rejects.toThrow();
+      const again = await open(dir, { ...channel, deps: { bootId } });
+      expect(opened).toBe(4);
+      expect([again.log.epoch, again.log.recovery.epochRaised]).toEqual([1, false]);
+      expect(await again.readAll()).toEqual(payloads(0, 12, 100));
+      await again.close();
+    } finally {
+      spy.mockRestore();
+    }
   });
 
   it("between moving segments away: the rest is found behind the gap", async () => {
