@@ -1,7 +1,7 @@
 // `npm run faults [-- RUNG…]`: runs rungs one after the other, says with which seed, and ends with `N passed, N failed[, N skipped]`. Progress goes
 // to stderr. Each run is kept in .cache/faults; --report makes docs/trust.md out of them.
 
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { constants } from "node:os";
 import { join, resolve } from "node:path";
 import { type Asked, parseArguments, UsageError, usage } from "./lib/arguments.js";
@@ -106,8 +106,15 @@ async function writeReport(root: string, all: readonly Rung[]): Promise<void> {
   // What ran on files that nobody else has shows nobody anything.
   const outcomes = (await readOutcomes(root)).filter(({ where }) => !where.commit.includes("local changes"));
   await writeFile(path, trustPage(all, outcomes, bugs));
+  // The pictures that notes of rungs show lie beside the page.
+  for (const picture of new Set(outcomes.flatMap(({ notes }) => notes.flatMap(picturesIn)))) {
+    await copyFile(join(root, ".cache", "faults", picture), join(root, "docs", picture));
+  }
   say("report: docs/trust.md");
 }
+
+const picturesIn = (line: string): string[] =>
+  [...line.matchAll(/!\[[^\]]*\]\(([\w-]+\.svg)\)/g)].map(([, name]) => name);
 
 /** Ends the process with 0, 1 (a failure) or 2 (usage). */
 export async function runMain(root: string, argv: readonly string[]): Promise<void> {

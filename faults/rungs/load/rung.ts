@@ -1,0 +1,97 @@
+// Rung 9: many clients, and such as do not behave.
+
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { BrokerProcess, faultSettings, type Settings } from "../../lib/broker-process.js";
+import { Random } from "../../lib/random.js";
+import { type Failure, type Rung, type RungResult, replayOf, type Skipped, type Stage } from "../../lib/rung.js";
+import { Bystander, topics } from "./bystander.js";
+import { samplesSvg } from "./picture.js";
+import { judgeGrowth, LIMITS, Play, type Watch } from "./play.js";
+
+/** For continuous integration. */
+const SECONDS = 170;
+const CONNECTIONS = 10_000;
+/** Beside connections: segments, the addon, Node. */
+const DESCRIPTORS_ELSE = 200;
+const PICTURE = "load.svg";
+
+const about = `
+One real broker, crowds of clients in processes of their own: ${CONNECTIONS} connections that ask now and then or wait; writers that send a byte at a time; readers that ask for everything and take nothing; half a frame
+and nothing more; the end of input while an answer is owed; no length at all; storms of 500 connections at once; a client that opens and drops, in the middle of requests, gently and by a reset (50 000 times by hand, 10 000 in continuous
+integration). A bystander appends and reads all the while, and writes everything down. First each crowd by itself, then all of them at once for the rest of the time, \`--seconds\` or three minutes.
+
+Every append and read of the bystander is answered within ${LIMITS.latencyMs} ms; by its [history](#history) nothing is lost. More connections than \`connections.max\` are not taken, queued bytes stay below \`queued.bytes.max\`. When a
+crowd has gone, the gauges are where they were (connections, bytes queued, fetches that wait), and so are descriptors, give or take ${LIMITS.descriptors}; memory of its own (RssAnon) is no higher at its low points in the last third of the time than in the
+second, give or take ${LIMITS.memoryBytes / 1024 / 1024} MiB.
+`.trim();
+
+export const load: Rung = {
+  name: "load",
+  title: "ten thousand connections, and clients that do not behave",
+  about,
+  unfit: async () => (process.platform === "linux" ? undefined : "it reads memory and descriptors in /proc"),
+  run,
+};
+
+export const brokerSettings = (dataDir: string, connections: number): Settings => ({
+  ...faultSettings(dataDir),
+  topics,
+  "segment.bytes": "64MiB",
+  "ops.enabled": true,
+  "ops.port": 0,
+  "connections.max": connections,
+  "queued.bytes.max": LIMITS.queuedBytes,
+  "frame.timeout.ms": "2s",
+  "connection.write.stall.ms": "3s",
+});
+
+async function run(stage: Stage): Promise<RungResult> {
+  const { product, directory, seed } = stage;
+  const seconds = stage.seconds ?? (stage.rounds ?? 1) * SECONDS;
+  const dataDir = join(directory, "data");
+  await mkdir(dataDir);
+  const skipped: Skipped[] = [];
+  // A broker that had fewer descriptors would refuse to start.
+  const connections = Math.min(CONNECTIONS, (await descriptorsLimit()) - DESCRIPTORS_ELSE - LIMITS.knocking);
+  if (connections < CONNECTIONS) {
+    const why = `a process may have ${connections + DESCRIPTORS_ELSE + LIMITS.knocking} descriptors here`;
+    skipped.push({ what: `${CONNECTIONS - connections} of ${CONNECTIONS} connections`, why });
+  }
+  const broker = await BrokerProcess.start(product, brokerSettings(dataDir, connections));
+  const failures: Failure[] = [];
+  const fail = (what: string): void => {
+    if (failures.length < 10) failures.push({ what, replay: replayOf("load", stage) });
+    stage.progress(what);
+  };
+  try {
+    const random = new Random(seed);
+    const bystander = await Bystander.begin(product, broker.port, random.fork("bystander"));
+    const watch: Watch = { broker, bystander, fail, progress: stage.progress, began: performance.now() };
+    const play = new Play(stage.root, watch, random.fork("crowds"));
+    await play.each({ connections, drops: seconds > SECONDS ? 50_000 : 10_000 });
+    await play.together(seconds);
+    judgeGrowth(play.low, fail);
+    const verdict = await bystander.judge();
+    for (const { rule, what } of verdict.violations.slice(0, 3)) fail(`${rule}: ${what}`);
+    const ended = await broker.stop();
+    if (ended.code !== 0) fail(`the stop ended with ${ended.code ?? ended.signal}: ${broker.stderr.slice(-500)}`);
+    const picture = samplesSvg(play.samples, "A broker under load over time");
+    await writeFile(join(stage.root, ".cache/faults", PICTURE), picture);
+    return {
+      counts: { ...play.counts, ...verdict.counts },
+      losses: verdict.losses,
+      failures,
+      skipped,
+      notes: [`![Memory, descriptors, connections and queued bytes over time](${PICTURE})`, "", ...play.notes],
+    };
+  } finally {
+    if (broker.ended === undefined) await broker.kill();
+  }
+}
+
+/** Node raises its soft limit to the hard one, the broker as well as the crowds. */
+async function descriptorsLimit(): Promise<number> {
+  const limits = await readFile("/proc/self/limits", "utf8");
+  return Number(/Max open files\s+\d+\s+(\d+)/.exec(limits)?.[1] ?? CONNECTIONS);
+}
