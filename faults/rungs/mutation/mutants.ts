@@ -1,5 +1,6 @@
 // What is taken away, one entry for each safeguard.
 
+import { abuse } from "./abuse.js";
 import { bounds } from "./bounds.js";
 import type { Mutant } from "./mutant.js";
 
@@ -248,4 +249,4 @@ const checks: readonly Mutant[] = [
   },
 ];
 
-export const mutants: readonly Mutant[] = [...barriers, ...order, ...checks, ...bounds];
+export const mutants: readonly Mutant[] = [...barriers, ...order, ...checks, ...bounds, ...abuse];
