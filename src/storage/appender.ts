@@ -254,7 +254,7 @@ export class Appender {
       const [next] = await this.#next.take([stored], this.#firstWindow(), this.#fast);
       const closedCleanly = this.#writer === undefined && this.#segment.indexed;
       await startNext(state, next, state.logEndOffset, this.#next);
-      if (closedCleanly) await forceReopened(state);
+      if (closedCleanly) await forceReopened(state, next.writer);
       this.#goOnIn(state.logEndOffset, next);
     } finally {
       this.#changing = false;

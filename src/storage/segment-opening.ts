@@ -47,12 +47,11 @@ export async function openForWriting(
   const writer = await takeWantedOrNeeded(reserveTarget(end, needed, options.segmentBytes), end + needed, open);
   try {
     await native.unlinkFile(indexPathOf(segment)).catch(unlessMissing);
-    if (segment.indexed) await forceReopened(state);
   } catch (cause) {
-    await writer.close().catch(() => undefined);
-    writer.file.close();
+    await letGo(writer);
     throw cause;
   }
+  if (segment.indexed) await forceReopened(state, writer);
   // Taken from cache and pool and put back in one go: a reader that found neither would bring both in again, as the cache's and the pool's, which
   // would let go of the writer's when others need the room.
   deps.indexCache.forget(segment);
@@ -65,14 +64,22 @@ export async function openForWriting(
 
 /**
  * Before anything is written behind a clean stop: what told of it is gone from the disk, or a segment that it does not know is there. Else a cut
- * of power could bring the clean stop back, and a reader that has seen what came after it would never hear that it is gone.
+ * of power could bring the clean stop back, and a reader that has seen what came after it would never hear that it is gone. Poisons when that fails, and lets
+ * go of the writer, which is nobody's then.
  */
-export async function forceReopened(state: PartitionState): Promise<void> {
+export async function forceReopened(state: PartitionState, writer: NativeSegmentWriter): Promise<void> {
   try {
     await native.syncDirectory(state.dir);
   } catch (cause) {
-    throw state.poison(cause);
+    const failure = state.poison(cause);
+    await letGo(writer);
+    throw failure;
   }
+}
+
+async function letGo(writer: NativeSegmentWriter): Promise<void> {
+  await writer.close().catch(() => undefined);
+  writer.file.close();
 }
 
 function unlessMissing(cause: unknown): void {

@@ -1,5 +1,6 @@
 // The first write after a start, when what comes before it fails, or when somebody reads meanwhile.
 
+import { readdirSync, readlinkSync } from "node:fs";
 import { expect, it, vi } from "vitest";
 import { native } from "../../src/native/binding.js";
 import { FilePool } from "../../src/storage/file-pool.js";
@@ -63,3 +64,39 @@ it.each(MODES)("%s: who reads while it is prepared leaves index and file to the 
   await written.close();
   await other.close();
 });
+
+it.skipIf(process.platform !== "linux")(
+  "a directory that cannot be forced keeps no file of the partition open, whether it goes on or rolls",
+  async () => {
+    for (const segmentBytes of [65_536, 450]) {
+      const dir = tempDir();
+      const log = await open(dir, { segmentBytes, format: "crc32c" });
+      for (let number = 0; number < 4; number++) await log.append(payload(number, 100));
+      await log.close();
+      const again = await open(dir, { segmentBytes, format: "crc32c" });
+      const spy = vi.spyOn(native, "syncDirectory");
+      spy.mockRejectedValue(Object.assign(new Error("input/output error"), { code: "EIO" }));
+      try {
+        await expect(again.append(payload(4, 100))).rejects.toMatchObject({ code: "STORAGE_FAILURE" });
+        expect(spy).toHaveBeenCalled();
+      } finally {
+        spy.mockRestore();
+      }
+      expect(again.log.poisoned).toBeDefined();
+      await again.close();
+      expect(openBelow(dir)).toEqual([]);
+    }
+  },
+);
+
+/** Also those that have no name any more. */
+function openBelow(dir: string): string[] {
+  return readdirSync("/proc/self/fd").flatMap((fd) => {
+    try {
+      const path = readlinkSync(`/proc/self/fd/${fd}`);
+      return path.startsWith(`${dir}/`) ? [path] : [];
+    } catch {
+      return []; // Closed meanwhile.
+    }
+  });
+}
