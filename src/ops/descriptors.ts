@@ -19,11 +19,19 @@ export function planDescriptors(
 ): DescriptorPlan {
   const fixed = partitions * DESCRIPTORS_PER_PARTITION + DESCRIPTORS_OTHER;
   const forConnections = limit - fixed - SEALED_FILES_MIN;
-  if (forConnections < 1 || (isWritten && connections > forConnections)) {
+  const taken = `${counted(partitions, "partition")} ${partitions === 1 ? "takes" : "take"} ${fixed + SEALED_FILES_MIN}`;
+  if (forConnections < 1) {
     throw new MillraceError(
       "BAD_CONFIG",
-      `connections.max: got ${connections}, and the limit of open files is ${limit}, of which ` +
-        `${counted(partitions, "partition")} ${partitions === 1 ? "takes" : "take"} ${fixed + SEALED_FILES_MIN}; takes at most ${Math.max(forConnections, 0)} (raise the limit: ulimit -n)`,
+      `topics: ${taken} open files, and the limit is ${limit}, which leaves none for connections; ` +
+        `takes a limit of at least ${fixed + SEALED_FILES_MIN + 1} (raise it: ulimit -n), or fewer partitions`,
+    );
+  }
+  if (isWritten && connections > forConnections) {
+    throw new MillraceError(
+      "BAD_CONFIG",
+      `connections.max: got ${connections}, and the limit of open files is ${limit}, of which ${taken}; ` +
+        `takes at most ${forConnections} (raise the limit: ulimit -n)`,
     );
   }
   const allowed = Math.min(connections, forConnections);

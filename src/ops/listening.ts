@@ -43,9 +43,27 @@ export async function listenFailed(settings: Settings, place: Place, cause: unkn
   const { code, message } = cause as NodeJS.ErrnoException;
   const path = settings["socket.path"];
   const other = place === "socket.path" && path !== undefined ? await notASocket(path) : undefined;
-  const taken = `somebody listens there already; end that, or choose another ${place}`;
-  const why = other ?? (code === "EADDRINUSE" ? taken : message);
+  const why = other ?? `${REASONS[code ?? ""] ?? message}${adviceOf(code, place)}`;
   throw new MillraceError("LISTEN_FAILED", `${whereOf(settings, place)}: cannot listen: ${why}`, { cause });
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: "somebody listens there already",
+  EADDRNOTAVAIL: "that address is not this machine's (EADDRNOTAVAIL)",
+};
+
+/** What to do, where the system's reason says what it is. */
+function adviceOf(code: string | undefined, place: Place): string {
+  if (code === "EADDRINUSE") return `; end that, or choose another ${place}`;
+  if (place === "socket.path") return "";
+  const host = place === "port" ? "host" : "ops.host";
+  if (code === "EACCES")
+    return `; choose 1024 or above for ${place}, or give the broker's user the right (CAP_NET_BIND_SERVICE)`;
+  if (code === "EADDRNOTAVAIL")
+    return `; choose another ${host}: 127.0.0.1 for this machine alone, 0.0.0.0 for all of its addresses`;
+  return code === "ENOTFOUND" || code === "EAI_AGAIN"
+    ? `; ${host} takes a name that this machine can look up, or an address`
+    : "";
 }
 
 function whereOf(settings: Settings, place: Place): string {

@@ -47,6 +47,7 @@ async function refuse(problems: readonly string[]): Promise<ExitCode> {
 async function run(resolved: Resolved): Promise<ExitCode> {
   const log = openLog(resolved.settings["log.level"]);
   const signals = new StopSignals(log);
+  ignoreOthers(log);
   process.once("uncaughtException", (error) => {
     log.fatal({ kind: "broker.failed", err: error }, "stopped by an error that nothing handles");
     log.flushNow();
@@ -95,6 +96,15 @@ function exitCodeOf(error: unknown): ExitCode {
   if (error.code === "BAD_CONFIG") return ExitCode.BAD_CONFIG;
   if (error.code === "DATA_DIR_IN_USE") return ExitCode.DATA_DIR_IN_USE;
   return error.code === "DATA_DIR_UNUSABLE" ? ExitCode.DATA_DIR_UNUSABLE : ExitCode.FAILED;
+}
+
+/** Sent to have a log opened anew, as to other servers. By default the one ends the process, and the other opens Node's debugger to all users. */
+function ignoreOthers(log: Log): void {
+  for (const signal of ["SIGUSR1", "SIGUSR2"] as const) {
+    process.on(signal, () => {
+      log.warn({ kind: "signal.ignored", signal }, `${signal} means nothing to the broker; SIGTERM stops it`);
+    });
+  }
 }
 
 /**

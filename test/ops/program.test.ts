@@ -178,6 +178,17 @@ describe("the data directory", () => {
   });
 });
 
+describe("an address that cannot be had", () => {
+  it("is told with the setting and with what it takes", async () => {
+    const { code, lines } = await run(flags({ ...testSettings(tempDir("listen")), port: 4710, host: "203.0.113.5" }));
+    expect(code).toBe(1);
+    const told = "not started: host 203.0.113.5, port 4710: cannot listen: that address is not this machine's";
+    expect(lines.at(-1)?.msg).toBe(
+      `${told} (EADDRNOTAVAIL); choose another host: 127.0.0.1 for this machine alone, 0.0.0.0 for all of its addresses`,
+    );
+  });
+});
+
 describe("O04 signals", () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     it(`O04 ${signal} stops it cleanly: exit code 0, and the next start has nothing to recover`, async () => {
@@ -193,6 +204,18 @@ describe("O04 signals", () => {
       expect(again.lines.filter(({ kind }) => kind === "recovery.torn")).toEqual([]);
     });
   }
+
+  it("O04 signals that ask other programs to open their logs anew neither end it nor open a debugger, and are told", async () => {
+    const broker = await spawnReady(testSettings(tempDir("o04")));
+    for (const signal of ["SIGUSR1", "SIGUSR2"] as const) {
+      broker.kill(signal);
+      const told = () => broker.lines.filter(({ kind, signal: of }) => kind === "signal.ignored" && of === signal);
+      await expect.poll(told, { timeout: 10_000 }).toHaveLength(1);
+    }
+    await (await connectTo(broker)).ask(produce([ascii("x")]));
+    expect(await broker.stop()).toBe(0);
+    expect(broker.stderr).not.toContain("Debugger");
+  });
 
   it("O04 a start that does not come to an end is given up after stop.timeout.ms as well", async () => {
     const dataDir = tempDir("o04");

@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { planDescriptors } from "../../src/ops/descriptors.js";
+import { listenFailed } from "../../src/ops/listening.js";
 import { helpText, markdownTable, printConfig } from "../../src/ops/settings/print.js";
 import { type Resolved, resolve } from "../../src/ops/settings/resolve.js";
 import { fromDocument, fromEnvironment, fromFile, fromFlags } from "../../src/ops/settings/sources.js";
@@ -87,6 +88,13 @@ describe("where settings come from", () => {
     const second = settingsOf({ file: printed });
     expect(second.settings).toEqual(first.settings);
     expect(second.topics).toEqual(first.topics);
+  });
+
+  it("O02 --print-config read back leaves defaults defaults: they give way where what somebody wrote is a refusal", () => {
+    const first = settingsOf({ flags: ["--port=1"] });
+    const second = settingsOf({ file: printConfig(first) });
+    for (const key of settingKeys)
+      if (key !== "topics") expect([key, second.isWritten(key)]).toEqual([key, key === "port"]);
   });
 
   it("O02 --print-config can be read back whatever characters a name has", () => {
@@ -248,6 +256,7 @@ describe("O01 what is not understood is a refusal that names key, value, what it
     expect(resolve([fromFile("/nowhere/millrace.toml")]).problems).toEqual([
       expect.stringMatching(/^--config: cannot read \/nowhere\/millrace\.toml: ENOENT/),
     ]);
+    expect(resolve([fromFile("")]).problems).toEqual(['--config: got ""; takes a file']);
   });
 
   it("all problems at once, so that one run shows what must be changed", () => {
@@ -335,6 +344,26 @@ describe("startBroker's settings", () => {
   });
 });
 
+describe("an address that cannot be had", () => {
+  const told = (code: string) => {
+    const { settings } = settingsOf({ flags: ["--ops-host=side.example", "--ops-port=80"] });
+    return listenFailed(settings, "ops.port", Object.assign(new Error(`listen ${code}: …`), { code }));
+  };
+
+  it("of a port that only root may have says which ones others may", async () => {
+    const where = "ops.host side.example, ops.port 80: cannot listen: listen EACCES: …";
+    await expect(told("EACCES")).rejects.toThrow(`${where}; choose 1024 or above for ops.port, or give `);
+  });
+
+  it("of a name that cannot be looked up says what the setting takes", async () => {
+    for (const code of ["ENOTFOUND", "EAI_AGAIN"]) {
+      await expect(told(code)).rejects.toThrow(
+        `${code}: …; ops.host takes a name that this machine can look up, or an address`,
+      );
+    }
+  });
+});
+
 describe("descriptors", () => {
   it("the default number of connections gives way to the limit of open files, a number that was written does not", () => {
     expect(planDescriptors(20_000, 1, 10_000, false)).toEqual({ connections: 10_000, sealedFiles: 4096 });
@@ -344,6 +373,14 @@ describe("descriptors", () => {
     expect(() => planDescriptors(1024, 1, 10_000, true)).toThrow(
       /connections\.max: got 10000, .* open files is 1024, of which 1 partition takes /,
     );
-    expect(() => planDescriptors(1024, 1000, 10_000, false)).toThrow(/connections\.max/);
+  });
+
+  it("partitions that leave none for connections are what is told, and the limit that they take is enough", () => {
+    for (const isWritten of [false, true]) {
+      expect(() => planDescriptors(1024, 1000, 10_000, isWritten)).toThrow(
+        /^topics: 1000 partitions take 5224 open files, and the limit is 1024, .*; takes a limit of at least 5225 /,
+      );
+    }
+    expect(planDescriptors(5225, 1000, 10_000, false).connections).toBe(1);
   });
 });

@@ -22,7 +22,7 @@ function wrap(text: string, indent: number): string {
 
 export function helpText(): string {
   const lines = [
-    "Usage: node dist/broker.js [--config FILE] [--print-config] [settings]",
+    "Usage: millrace serve [--config FILE] [--print-config] [settings]",
     "",
     "A log broker: producers append batches to partitions, consumers read on from an offset that they name.",
     "When it can take connections it prints one line on stdout; everything else goes to stderr as JSON lines.",
@@ -59,12 +59,13 @@ export function markdownTable(): string {
   return ["| key | default | |", "|---|---|---|", ...rows, ""].join("\n");
 }
 
-/** A TOML document that says the same, each line with where it came from. */
+/** A TOML document that says the same, each line with where it came from. Defaults are comments: read back they must not count as written. */
 export function printConfig(resolved: Resolved): string {
   const lines: string[] = [];
   for (const key of settingKeys) {
     if (key === "topics") continue;
-    lines.push(`${key} = ${tomlValue(key, resolved.settings[key])}  # ${comment(resolved.origin(key))}`);
+    const mark = resolved.isWritten(key) ? "" : "# ";
+    lines.push(`${mark}${key} = ${tomlValue(key, resolved.settings[key])}  # ${comment(resolved.origin(key))}`);
   }
   for (const topic of resolved.topics) {
     lines.push("", `[topics.${JSON.stringify(topic.name)}]`);

@@ -107,6 +107,7 @@ export function fromFile(named: string | undefined): Source {
   if (named === undefined && !existsSync(DEFAULT_CONFIG_FILE)) return emptySource();
   const path = named ?? DEFAULT_CONFIG_FILE;
   const failed = (problem: string): Source => ({ ...emptySource(), problems: [problem] });
+  if (path === "") return failed('--config: got ""; takes a file');
   let content: string;
   try {
     content = readFileSync(path, "utf8");
