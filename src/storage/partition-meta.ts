@@ -29,7 +29,12 @@ export async function readMeta(dir: string): Promise<RecordFormat | undefined> {
     throw new PartitionDamagedError(path, -1, -1, `it has version ${version}, this is for version ${VERSION}`);
   }
   if (version !== VERSION || !isRecordFormat(recordFormat)) {
-    throw new PartitionDamagedError(path, -1, -1, `it does not name a record format: ${text.slice(0, 100)}`);
+    throw new PartitionDamagedError(
+      path,
+      -1,
+      -1,
+      `it does not name a record format: it has ${JSON.stringify(text.slice(0, 100))}`,
+    );
   }
   return recordFormat;
 }
