@@ -115,6 +115,15 @@ export class History {
     if (visible) record.watermark = Math.max(record.watermark, end);
   }
 
+  /** It had to lie at one offset or nowhere, and others lay there; it was written all the same. */
+  misplaced(batch: SentBatch, expectedOffset: number, base: number): void {
+    batch.outcome = "unknown";
+    this.violations.add(
+      "answer",
+      `a batch that had to lie at ${expectedOffset}, where others lie, was written at ${base}`,
+    );
+  }
+
   /** It was refused: nothing of it is there. */
   refused(batch: SentBatch): void {
     batch.outcome = "refused";

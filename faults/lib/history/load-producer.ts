@@ -24,8 +24,12 @@ export interface ProducerPlan {
   readonly pauseMs: number;
 }
 
+type RegionOf = (payloads: Uint8Array[]) => { records: number; bytes: Uint8Array };
+
 /** What a request carries beside each record. */
 const SIZE_BYTES = 4;
+/** Of the batches that are acknowledged, one in so many is followed by one that must be refused. */
+const MISPLACED_CHANCE = 0.02;
 /** A refusal that may pass: not to be repeated as fast as it comes. */
 const REFUSED_PAUSE_MS = 5;
 
@@ -82,10 +86,7 @@ export class LoadProducer extends Worker {
     });
   }
 
-  #sendOne(
-    connection: Connection,
-    recordRegion: (payloads: Uint8Array[]) => { records: number; bytes: Uint8Array },
-  ): void {
+  #sendOne(connection: Connection, recordRegion: RegionOf): void {
     const { random, plan, log } = this;
     const { history, topic } = this.target;
     const sizes = this.#sizes();
@@ -104,7 +105,10 @@ export class LoadProducer extends Worker {
     connection
       .produce(topic, plan.partition, region, { ack })
       .then(
-        ({ baseOffset, logEndOffset }) => history.acknowledged(log, batch, baseOffset, logEndOffset),
+        ({ baseOffset, logEndOffset }) => {
+          history.acknowledged(log, batch, baseOffset, logEndOffset);
+          if (random.chance(MISPLACED_CHANCE)) return this.#sendMisplaced(connection, recordRegion, baseOffset);
+        },
         (error: unknown) => this.#failed(batch, error),
       )
       .catch((error: unknown) => {
@@ -114,6 +118,24 @@ export class LoadProducer extends Worker {
         this.#open--;
         this.#wake();
       });
+  }
+
+  /** A batch that wants to lie where another does: the broker has to refuse it. */
+  async #sendMisplaced(connection: Connection, recordRegion: RegionOf, expectedOffset: number): Promise<void> {
+    const { log } = this;
+    const { history, topic } = this.target;
+    const batch = history.send(log, [PAYLOAD_BYTES_MIN], "written");
+    const region = recordRegion(payloadsOf(batch));
+    try {
+      const { baseOffset } = await connection.produce(topic, this.plan.partition, region, {
+        ack: "written",
+        expectedOffset,
+      });
+      history.misplaced(batch, expectedOffset, baseOffset);
+    } catch (error) {
+      if ((error as { code?: unknown }).code === "OFFSET_MISMATCH") history.refused(batch);
+      else await this.#failed(batch, error);
+    }
   }
 
   #sizes(): number[] {

@@ -178,7 +178,7 @@ const order: readonly Mutant[] = [
     from: "if (expected !== log.logEndOffset) {",
     to: "if (expected > log.logEndOffset) {",
     rung: "history",
-    rounds: 12,
+    rounds: 8,
   },
 ];
 
