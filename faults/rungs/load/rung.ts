@@ -3,6 +3,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BrokerProcess, faultSettings, type Settings } from "../../lib/broker-process.js";
+import { productOf } from "../../lib/product.js";
 import { Random } from "../../lib/random.js";
 import { type Failure, type Rung, type RungResult, replayOf, type Skipped, type Stage } from "../../lib/rung.js";
 import { Bystander, topics } from "./bystander.js";
@@ -77,7 +78,9 @@ async function run(stage: Stage): Promise<RungResult> {
     const ended = await broker.stop();
     if (ended.code !== 0) fail(`the stop ended with ${ended.code ?? ended.signal}: ${broker.stderr.slice(-500)}`);
     const picture = samplesSvg(play.samples, "A broker under load over time");
-    await writeFile(join(stage.root, ".cache/faults", PICTURE), picture);
+    // A broken build's is no picture of this one.
+    const own = product.dist === productOf(stage.root).dist;
+    await writeFile(join(own ? join(stage.root, ".cache/faults") : directory, PICTURE), picture);
     return {
       counts: { ...play.counts, ...verdict.counts },
       losses: verdict.losses,

@@ -37,6 +37,7 @@ export const abuse: readonly Mutant[] = [
     from: "if (live_ >= options_.connections_max) return PauseDoors();",
     to: "if (live_ >= options_.connections_max + 500) return PauseDoors();",
     rung: "load",
-    seconds: 60,
+    seconds: 20,
+    covered: "the table of connections has no more slots than connections.max either",
   },
 ];
