@@ -6,7 +6,7 @@ import { PROGRAMS, type Program, type Ran, runProgram } from "./child.js";
 import { type Sanitizer, sanitized } from "./sanitized.js";
 
 /** For continuous integration: of each program, without the sanitizers and then with them. */
-const SECONDS = 90;
+const SECONDS = 70;
 
 const about = `
 The native objects without the broker around them, in processes of their own that may crash. Three programs play with them, each first as the addon is and then as it is when

@@ -113,6 +113,8 @@ async function fuzzOne(stage: Stage, programs: string, name: keyof typeof TARGET
     maxBuffer: OUTPUT_BYTES,
     timeout: Math.round((seconds + 120) * 1000),
     killSignal: "SIGKILL" as const,
+    // Segments lie where it runs.
+    cwd: work,
   };
   // What it finds goes into the first directory; the second is only read.
   const { output, failed } = await run(join(programs, name), [...options, work, corpus], limits).then(
