@@ -56,7 +56,7 @@ DirLockResult TakeDirLock(const std::string& path) {
     if (!StillThere(fd.get(), path)) continue;
     char text[32];
     const int length = std::snprintf(text, sizeof text, "%ld\n", static_cast<long>(::getpid()));
-    int code = ::ftruncate(fd.get(), 0) == 0 ? 0 : errno;
+    int code = ResizeFile(fd.get(), 0);
     if (code == 0) code = WriteAt(fd.get(), text, static_cast<std::size_t>(length), 0);
     if (code != 0) {
       result.error = {code, "write", path};
