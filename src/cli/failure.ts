@@ -54,7 +54,7 @@ export function advice(error: MillraceError): string[] {
         "is a broker running there? `npm start` or `millrace serve` starts one; --broker or MILLRACE_BROKER says where it is",
       ];
     case "UNKNOWN_TOPIC_OR_PARTITION":
-      return ["`millrace topics` lists what there is; topics are made by the broker's setting `topics`"];
+      return ["`millrace topics` lists what there is"];
     case "BAD_RESPONSE":
       return ["is that the port of a millrace broker? (4710 unless it was told otherwise; 4711 is its side port)"];
     case "REQUEST_TIMEOUT":

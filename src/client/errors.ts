@@ -68,8 +68,18 @@ export class OffsetMismatchError extends BrokerError {
   }
 }
 
+/** Using a topic does not make it, which is what a first program may expect. */
+const MADE_BY = "the broker's setting `topics` makes them";
+
+export function unknownTopic(topic: string): MillraceError {
+  return new MillraceError("UNKNOWN_TOPIC_OR_PARTITION", `there is no topic ${topic}; ${MADE_BY}`);
+}
+
 export function unknownPartition(topic: string, partition: number): MillraceError {
-  return new MillraceError("UNKNOWN_TOPIC_OR_PARTITION", `there is no partition ${partition} of topic ${topic}`);
+  return new MillraceError(
+    "UNKNOWN_TOPIC_OR_PARTITION",
+    `there is no partition ${partition} of topic ${topic}; ${MADE_BY}`,
+  );
 }
 
 /** A reader's next record is larger than it may ask for: asking again would be the same request for ever. */

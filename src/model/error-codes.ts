@@ -3,7 +3,12 @@
 
 const rows = [
   [0, "NONE", false, "no error"],
-  [1, "UNKNOWN_TOPIC_OR_PARTITION", false, "there is no such topic or partition"],
+  [
+    1,
+    "UNKNOWN_TOPIC_OR_PARTITION",
+    false,
+    "there is no such topic or partition; the broker's setting `topics` makes them",
+  ],
   [2, "OFFSET_OUT_OF_RANGE", false, "the offset lies before the log's start or after its end"],
   [3, "RECORD_TOO_LARGE", false, "a record does not fit an empty segment"],
   [4, "UNSUPPORTED_VERSION", false, "the broker does not know this request or this version of it"],

@@ -14,10 +14,13 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
+import { SmallDisk, whyNot } from "../log/support/small-disk.js";
 import { type BrokerProcess, flags, spawnBroker, spawnReady } from "../support/broker.js";
 import { CliProcess, jsonRows } from "../support/cli.js";
 import { FakeBroker } from "../support/fake-broker.js";
 import { tempDir } from "../support/tmp.js";
+
+const noDisk = whyNot();
 
 /** Small segments, so that there are many. */
 const settings = (dataDir: string, more: Record<string, unknown> = {}) => ({
@@ -351,4 +354,23 @@ describe("a backup", () => {
     expect(readdirSync(target)).toEqual([]);
     expect(existsSync(join(dataDir, "backup"))).toBe(false);
   });
+
+  it.skipIf(noDisk !== undefined)(
+    "on a disk that is too small says how much it takes, and leaves the directory empty",
+    async () => {
+      const dataDir = tempDir("data");
+      const broker = await spawnReady(settings(dataDir));
+      const produce = new CliProcess(["produce", "orders", ...at(broker)]);
+      produce.child.stdin?.end(`${"x".repeat(1000)}\n`.repeat(12_000));
+      expect((await produce.exited).code).toBe(0);
+      await broker.stop();
+      const disk = new SmallDisk({ megabytes: 8 });
+      const cli = new CliProcess(["backup", join(disk.dir, "monday"), "--data-dir", dataDir]);
+      expect((await cli.exited).code).toBe(1);
+      expect(cli.stderr).toMatch(
+        /there is no room for the backup in .*monday: ENOSPC[\s\S]*it takes up to \d+ bytes[\s\S]*removed again/,
+      );
+      expect(readdirSync(join(disk.dir, "monday"))).toEqual([]);
+    },
+  );
 });

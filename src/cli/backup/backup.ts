@@ -148,7 +148,7 @@ async function copyAll(dir: string, source: Source, options: BackupVerbOptions, 
   } catch (error) {
     progress.clear();
     await target.abandon().catch(() => undefined);
-    throw error;
+    throw NO_ROOM.has(String((error as { code?: unknown }).code)) ? noRoom(dir, total, error) : error;
   } finally {
     unheard();
   }
@@ -160,6 +160,14 @@ async function copyAll(dir: string, source: Source, options: BackupVerbOptions, 
   }
   await io.stdout.write(Buffer.from(options.json ? jsonLines(rows) : tableText(COLUMNS, rows)));
 }
+
+const NO_ROOM: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT"]);
+
+const noRoom = (dir: string, bytes: number, error: unknown): Failed =>
+  new Failed(`there is no room for the backup in ${dir}: ${error instanceof Error ? error.message : String(error)}`, [
+    `it takes up to ${counted(bytes, "byte")}, less where segments can be linked: on the file system of the data directory, without --copy`,
+    "what it had copied was removed again",
+  ]);
 
 interface Work {
   readonly served: ReadonlyMap<string, () => Promise<PartitionMetadata>>;

@@ -5,7 +5,7 @@ import { MillraceError } from "../../model/errors.js";
 import type { RecordFormat } from "../../model/record-format.js";
 import type { TopicMetadata } from "../../protocol/metadata.js";
 import type { RequestOptions } from "../connection-options.js";
-import { BrokerError, unknownPartition } from "../errors.js";
+import { BrokerError, unknownPartition, unknownTopic } from "../errors.js";
 import type { Link } from "../link.js";
 import { partitionOfKey, RoundRobin } from "../partitioner.js";
 import type { Lane } from "./lane.js";
@@ -145,7 +145,7 @@ export class Route {
     if (this.askedOver === link) this.askedOver = undefined;
     const count = topic?.partitions.length ?? 0;
     if (topic === undefined || count === 0) {
-      this.failed(link, askers, new MillraceError("UNKNOWN_TOPIC_OR_PARTITION", `there is no topic ${this.topic}`));
+      this.failed(link, askers, unknownTopic(this.topic));
       return;
     }
     this.format = topic.recordFormat;
