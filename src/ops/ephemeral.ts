@@ -99,13 +99,12 @@ async function removeStale(base: string, clock: Clock): Promise<void> {
 
 async function removeUnused(path: string, clock: Clock): Promise<void> {
   const lockFile = join(path, LOCK_FILE);
-  let lock: DirectoryLock | undefined;
-  if (await isThere(lockFile)) {
-    // Throws while somebody holds it, and for what belongs to another user.
-    lock = native.lockFile(lockFile);
-  } else if (clock.now() - (await stat(path)).mtimeMs < EPHEMERAL_UNLOCKED_MS) {
-    return; // Somebody has just made it, and is about to lock it.
-  }
+  const written = await sizeOf(lockFile);
+  // Somebody has just made it and is about to lock it: whoever has the lock writes into its file, so an empty one is between the two.
+  const isNew = clock.now() - (await stat(path)).mtimeMs < EPHEMERAL_UNLOCKED_MS;
+  if (isNew && (written ?? 0) === 0) return;
+  // Throws while somebody holds it, and for what belongs to another user.
+  const lock: DirectoryLock | undefined = written === undefined ? undefined : native.lockFile(lockFile);
   try {
     await rm(path, ALL_OF_IT);
   } finally {
@@ -113,8 +112,9 @@ async function removeUnused(path: string, clock: Clock): Promise<void> {
   }
 }
 
-const isThere = (path: string): Promise<boolean> =>
+/** Undefined: it is not there. */
+const sizeOf = (path: string): Promise<number | undefined> =>
   stat(path).then(
-    () => true,
-    () => false,
+    ({ size }) => size,
+    () => undefined,
   );

@@ -179,14 +179,21 @@ describe("what an ephemeral broker leaves when nobody stops it", () => {
   });
 
   it("is left alone while it is too new to be locked, and what is not a broker's is never touched", async () => {
-    for (const name of ["millrace-ephemeral-new", "millrace-ephemeral-old", "millrace-other"]) {
+    for (const name of [
+      "millrace-ephemeral-made",
+      "millrace-ephemeral-new",
+      "millrace-ephemeral-old",
+      "millrace-other",
+    ]) {
       mkdirSync(join(base, name));
       writeFileSync(join(base, name, "file"), "x");
     }
+    // Its owner is between making the lock's file and locking it.
+    writeFileSync(join(base, "millrace-ephemeral-made", ".lock"), "");
     const longAgo = new Date(Date.now() - 120_000);
     for (const name of ["millrace-ephemeral-old", "millrace-other"]) utimesSync(join(base, name), longAgo, longAgo);
     await (await startBroker({ ephemeral: true })).stop();
-    expect(left()).toEqual(["millrace-ephemeral-new", "millrace-other"]);
+    expect(left()).toEqual(["millrace-ephemeral-made", "millrace-ephemeral-new", "millrace-other"]);
   });
 });
 
