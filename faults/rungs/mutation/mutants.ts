@@ -161,6 +161,8 @@ const order: readonly Mutant[] = [
     to: "  if (error) return error;\n  resized_ = false;",
     rung: "syscalls",
     seconds: 60,
+    covered:
+      "the partition's poison, a layer above, asks for no second barrier; the mutant below takes that away, and is noticed",
   },
   {
     name: "a partition whose write or barrier failed takes no more",
