@@ -9,6 +9,7 @@ import { MillraceError } from "../model/errors.js";
 import { OPEN_PARTITIONS_AT_ONCE } from "../model/limits.js";
 import type { RecordFormat } from "../model/record-format.js";
 import { native } from "../native/binding.js";
+import { IS_MISSING } from "../storage/missing-partitions.js";
 import type { StorageDeps } from "../storage/options.js";
 import { PartitionLog } from "../storage/partition-log.js";
 import { foreseen } from "./foreseen.js";
@@ -36,14 +37,7 @@ export async function forEachBounded<T>(items: readonly T[], atOnce: number, act
 /** Every partition of the plan has its writer or its refusal afterwards. Throws BAD_CONFIG; the caller closes what is open then. */
 export async function openPartitions(plan: TopicPlan, options: BrokerOptions, deps: OpenDeps): Promise<void> {
   for (const partition of plan.missing) {
-    refuse(
-      partition,
-      new MillraceError(
-        "PARTITION_DAMAGED",
-        `${partition.dir} is missing and later partitions are there: put it back, or make an empty directory to begin it anew`,
-      ),
-      deps,
-    );
+    refuse(partition, new MillraceError("PARTITION_DAMAGED", `${partition.dir} ${IS_MISSING}`), deps);
   }
   const open = (partition: Partition, format: RecordFormat | undefined): Promise<void> =>
     openPartition(partition, format, options, deps);

@@ -73,8 +73,8 @@ async function verify(dir: string, options: VerifyVerbOptions, io: Io): Promise<
     output.text(options.json ? `${JSON.stringify(step)}\n` : stepText(step, styles));
     if (output.isFull) await output.handOver();
   };
-  const layout = dirs.includes(dir) ? [] : await layoutSteps(dir, options.repair === true);
-  for (const step of layout) await show(step);
+  const beside = dirs.includes(dir) ? [] : await stepsBeside(dir, dirs, options.repair === true);
+  for (const step of beside) await show(step);
   for (const partition of dirs) {
     const steps = options.repair ? repairPartition(partition, systemClock) : verifyPartition(partition);
     for await (const step of steps) await show(step);
@@ -89,20 +89,25 @@ async function verify(dir: string, options: VerifyVerbOptions, io: Io): Promise<
     throw new Failed(counted(tally.damages, "damage"), [
       "`millrace verify DIR --repair` says what it gives up, see --help",
     ]);
-  const left = (await damagesLeft(dirs, verifyPartition)) + (layout.length > 0 ? 1 : 0);
+  const left = (await damagesLeft(dirs, verifyPartition)) + beside.filter(({ kind }) => kind === "damage").length;
   if (left + tally.unrepaired > 0) throw new Failed(`left after the repair: ${counted(left, "damage")}`);
 }
 
-/** A broker's directory that no broker starts on, however sound its partitions are. */
-async function layoutSteps(dir: string, repairs: boolean): Promise<RepairStep[]> {
+/** What is wrong with a broker's directory however sound the partitions are that it has. */
+async function stepsBeside(dir: string, dirs: readonly string[], repairs: boolean): Promise<RepairStep[]> {
   const { layoutProblem } = await import("../storage/data-dir.js");
+  const { IS_MISSING, missingPartitions } = await import("../storage/missing-partitions.js");
   const problem = await layoutProblem(dir);
-  if (problem === undefined) return [];
-  const { path, what } = problem;
-  const damage: RepairStep = { kind: "damage", path, position: -1, offset: -1, what };
-  return repairs
-    ? [damage, { kind: "unrepaired", path, what: "a person has to say what this directory is" }]
-    : [damage];
+  const damage = (path: string, what: string, advice: string): RepairStep[] => {
+    const found: RepairStep = { kind: "damage", path, position: -1, offset: -1, what };
+    return repairs ? [found, { kind: "unrepaired", path, what: advice }] : [found];
+  };
+  return [
+    ...(problem === undefined ? [] : damage(problem.path, problem.what, "a person has to say what this directory is")),
+    ...missingPartitions(dirs).flatMap((path) =>
+      damage(path, `it ${IS_MISSING}`, "a person has to put it back, or to give up what it had"),
+    ),
+  ];
 }
 
 /** What a repair could not take away: records with wrong sums stay in their places, so that those behind them keep theirs. */

@@ -1,7 +1,7 @@
 // What the command says about a broker's directory in which something is damaged: each thing is named, the rest is looked at, and
 // whoever produces to it or reads from it is told what is true.
 
-import { closeSync, mkdirSync, openSync, readdirSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runBroker, testSettings } from "../support/broker.js";
@@ -116,6 +116,26 @@ it.each([
   writeFileSync(file, '{"layout": 1}');
   expect((await millrace(["verify", dir])).code).toBe(0);
   await (await runBroker(settings(dir))).stop();
+});
+
+it("a partition whose directory is gone is damage to verify, in the words of a start, and nothing that a repair could make", async () => {
+  const { dir, partition } = await left();
+  const [gone, later] = [partition(0), partition(1)];
+  expect([existsSync(gone), existsSync(later)]).toEqual([true, true]);
+  rmSync(gone, { recursive: true });
+  for (const args of [[], ["--repair"]]) {
+    const { code, stdout } = await millrace(["verify", dir, ...args]);
+    expect(code).toBe(1);
+    expect(stdout).toContain(
+      `DAMAGED  ${gone}: it is missing and later partitions are there: put it back, or make an empty directory`,
+    );
+    expect(stdout.includes(`NOT REPAIRED ${gone}`)).toBe(args.length > 0);
+  }
+  expect(existsSync(gone)).toBe(false);
+  expect((await millrace(["verify", later])).code).toBe(0);
+  mkdirSync(gone);
+  await (await runBroker(settings(dir))).stop();
+  expect((await millrace(["verify", dir])).code).toBe(0);
 });
 
 describe("with a broker that runs", () => {
