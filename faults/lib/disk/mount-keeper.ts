@@ -51,12 +51,17 @@ export class MountKeeper {
     return new MountKeeper(spawn(program, [], { detached: true }));
   }
 
-  /** Makes an image with an empty file system. */
-  async format(fileSystem: FileSystem, image: string, mebibytes: number): Promise<void> {
+  /** Makes an image with an empty file system; `options` are mkfs's. */
+  async format(
+    fileSystem: FileSystem,
+    image: string,
+    mebibytes: number,
+    options: readonly string[] = [],
+  ): Promise<void> {
     const file = await open(image, "w");
     await file.truncate(mebibytes * 1024 * 1024);
     await file.close();
-    await run(`mkfs.${fileSystem}`, fileSystem === "ext4" ? ["-qF", "-m", "0", image] : ["-qf", image]);
+    await run(`mkfs.${fileSystem}`, [...(fileSystem === "ext4" ? ["-qF", "-m", "0"] : ["-qf"]), ...options, image]);
   }
 
   mount(fileSystem: FileSystem, image: string, at: string): Promise<void> {

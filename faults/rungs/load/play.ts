@@ -42,6 +42,8 @@ export class Play {
   readonly samples: Sample[] = [];
   /** When the crowds had gone. */
   readonly low: Sample[] = [];
+  /** Where in it the rounds begin that are all alike. */
+  alikeFrom = 0;
   readonly counts: Record<string, number> = {};
   readonly notes: string[] = ["| crowd | how many | bystander, middle | longest |", "|---|--:|--:|--:|"];
   #base: Sample | undefined;
@@ -70,6 +72,7 @@ export class Play {
   /** More than it takes, and everything at once; again and again until the time is over. */
   async together(seconds: number): Promise<void> {
     const until = this.watch.began + seconds * 1000;
+    this.alikeFrom = this.low.length;
     do {
       const all: Part[] = [
         { play: "hold", count: 1000 },
