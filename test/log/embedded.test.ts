@@ -141,7 +141,7 @@ describe("appending", () => {
     // As many as it takes on a slow machine; where timers starve, none of them comes however many there are.
     for (let n = 0; n < 100_000 && ticks < 10; n++) await log.append(bytesOf("x"), { ack: "written" });
     clearInterval(timer);
-    expect(ticks).toBe(10);
+    expect(ticks).toBeGreaterThanOrEqual(10);
   });
 
   it("P11 writes nothing when the log does not end at the expected offset", async () => {
