@@ -6,6 +6,7 @@
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -79,6 +80,25 @@ ssize_t ReceiveBytes(int fd, std::uint8_t* into, std::size_t count) { return Rec
 
 ssize_t PeekBytes(int fd, std::uint8_t* into, std::size_t count) {
   return Receive(fd, into, count, MSG_PEEK);
+}
+
+ssize_t SendTwo(int fd, const std::uint8_t* first, std::size_t first_count, const std::uint8_t* second,
+                std::size_t second_count) {
+  iovec pieces[] = {{const_cast<std::uint8_t*>(first), first_count},
+                    {const_cast<std::uint8_t*>(second), second_count}};
+  msghdr message{};
+  message.msg_iov = pieces;
+  message.msg_iovlen = 2;
+#ifdef SO_NOSIGPIPE
+  const int flags = 0;  // TuneSocket has set it on the socket.
+#else
+  const int flags = MSG_NOSIGNAL;
+#endif
+  for (;;) {
+    const ssize_t sent = sendmsg(fd, &message, flags);
+    if (sent >= 0) return sent;
+    if (errno != EINTR) return -errno;
+  }
 }
 
 }  // namespace millrace

@@ -33,20 +33,6 @@ ssize_t SendBytes(int fd, const std::uint8_t* bytes, std::size_t count, bool) {
   }
 }
 
-ssize_t SendTwo(int fd, const std::uint8_t* first, std::size_t first_count, const std::uint8_t* second,
-                std::size_t second_count) {
-  iovec pieces[] = {{const_cast<std::uint8_t*>(first), first_count},
-                    {const_cast<std::uint8_t*>(second), second_count}};
-  msghdr message{};
-  message.msg_iov = pieces;
-  message.msg_iovlen = 2;
-  for (;;) {
-    const ssize_t sent = sendmsg(fd, &message, 0);  // SO_NOSIGPIPE is set on the socket
-    if (sent >= 0) return sent;
-    if (errno != EINTR) return -errno;
-  }
-}
-
 ssize_t SendFile(int socket, int file, off_t position, std::size_t count) {
   for (;;) {
     off_t moved = static_cast<off_t>(count);

@@ -2,7 +2,6 @@
 
 #include <sys/sendfile.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 #include <cerrno>
 
@@ -19,20 +18,6 @@ Fd AcceptSocket(int listener, int* error) {
 ssize_t SendBytes(int fd, const std::uint8_t* bytes, std::size_t count, bool more) {
   for (;;) {
     const ssize_t sent = send(fd, bytes, count, MSG_NOSIGNAL | (more ? MSG_MORE : 0));
-    if (sent >= 0) return sent;
-    if (errno != EINTR) return -errno;
-  }
-}
-
-ssize_t SendTwo(int fd, const std::uint8_t* first, std::size_t first_count, const std::uint8_t* second,
-                std::size_t second_count) {
-  iovec pieces[] = {{const_cast<std::uint8_t*>(first), first_count},
-                    {const_cast<std::uint8_t*>(second), second_count}};
-  msghdr message{};
-  message.msg_iov = pieces;
-  message.msg_iovlen = 2;
-  for (;;) {
-    const ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL);
     if (sent >= 0) return sent;
     if (errno != EINTR) return -errno;
   }
