@@ -1,27 +1,18 @@
 // The matrix of appending: record size × batch × format × fresh or prepared pages × path. By default its telling cases; all with --full.
 
-import { join } from "node:path";
-import type { Case, Side } from "./lib/figures.js";
+import { type Appended, appendedBytes, appendSides } from "./lib/append-sides.js";
+import type { Case } from "./lib/figures.js";
 import type { Question } from "./lib/question.js";
-import { type AppendSample, runSide, storedBytesOf } from "./lib/side.js";
-import { inDirectory, type Stand, warmMemory } from "./lib/stand.js";
-import { commandLine } from "./lib/tools.js";
-
-interface Variant {
-  readonly mode: "MAPPED" | "FILE_CHANNEL";
-  readonly pages: "fresh" | "prepared";
-  readonly records: number;
-  readonly size: number;
-  readonly format: "crc32c" | "plain";
-}
+import { type AppendSample, storedBytesOf } from "./lib/side.js";
+import type { Stand } from "./lib/stand.js";
 
 /** What is handed over in one call: as a turn of the broker would, and no more than it would. */
 const ROWS_MAX = 64;
 const CALL_BYTES_MAX = 4 << 20;
 const SIZES = [16, 128, 1024, 16384];
 
-function variants({ quick, full = false }: Stand): Variant[] {
-  const all: Variant[] = [];
+function variants({ quick, full = false }: Stand): Appended[] {
+  const all: Appended[] = [];
   for (const mode of ["MAPPED", "FILE_CHANNEL"] as const) {
     // A written file has no pages to prepare: the kernel takes them as it copies.
     for (const pages of mode === "MAPPED" ? (["prepared", "fresh"] as const) : (["fresh"] as const)) {
@@ -41,46 +32,21 @@ function variants({ quick, full = false }: Stand): Variant[] {
   });
 }
 
-function caseOf(stand: Stand, { mode, pages, records, size, format }: Variant): Case {
-  const bytes = (stand.quick ? 48 : 256) << 20;
-  const common = { format, records, size, bytes, pages };
-  const floorFlags = { sink: mode === "MAPPED" ? "mapped" : "pwrite", ...common };
+function caseOf(stand: Stand, variant: Appended): Case {
+  const { mode, pages, records, size, format } = variant;
   const fits = Math.floor(CALL_BYTES_MAX / storedBytesOf(records, size, format));
   const rows = Math.max(1, Math.min(ROWS_MAX, fits));
-  const sampleOf = ({ batches, storedBytes, seconds }: Pick<AppendSample, "batches" | "storedBytes" | "seconds">) => ({
+  const sampleOf = ({ batches, storedBytes, seconds }: AppendSample) => ({
     value: storedBytes / seconds / 1e9,
     details: { "batches/s": batches / seconds, "records/s": (batches * records) / seconds },
   });
-  const addon = (each: number): Side => {
-    const flags = { mode, ...common, rows: each };
-    return {
-      name: each === 1 ? "addon, a call each" : `addon, a call for ${each}`,
-      command: commandLine("node sides/append.js", flags),
-      measure: async () => {
-        await warmMemory(stand, bytes);
-        return inDirectory(stand, async (dir) =>
-          sampleOf(await runSide<AppendSample>(stand, "append", { dir, ...flags })),
-        );
-      },
-    };
-  };
-  const floor: Side = {
-    name: "floor",
-    command: commandLine("floor append", floorFlags),
-    measure: async () => {
-      await warmMemory(stand, bytes);
-      return inDirectory(stand, async (dir) =>
-        sampleOf(await stand.tools.append({ path: join(dir, "floor.log"), ...floorFlags })),
-      );
-    },
-  };
   const paged = mode === "MAPPED" ? `, ${pages} pages` : "";
   return {
     label: `${mode}${paged}, ${records} × ${size} B, ${format}`,
     flush: "none",
     unit: "GB/s",
-    sample: `${bytes >> 20} MiB`,
-    sides: [addon(1), ...(rows > 1 ? [addon(rows)] : []), floor],
+    sample: `${appendedBytes(stand) >> 20} MiB`,
+    sides: appendSides(stand, variant, rows > 1 ? [1, rows] : [1], sampleOf),
   };
 }
 

@@ -4,6 +4,7 @@ import { readdirSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { bundlePrograms } from "../scripts/lib/programs.mjs";
 import { setupOrExit } from "../scripts/setup.mjs";
 import { buildTools, toolsDirectory } from "./build.mjs";
 
@@ -12,23 +13,9 @@ const root = dirname(here);
 
 /** Bundles main.ts and the programs of sides/, which are run as processes of their own. */
 export async function bundleBench() {
-  const esbuild = await import("esbuild");
   const sides = readdirSync(join(here, "sides")).filter((name) => name.endsWith(".ts"));
-  await esbuild.build({
-    absWorkingDir: root,
-    entryPoints: [join(here, "main.ts"), ...sides.map((name) => join(here, "sides", name))],
-    outdir: join(toolsDirectory, "js"),
-    outbase: here,
-    bundle: true,
-    splitting: true,
-    format: "esm",
-    platform: "node",
-    target: "node20",
-    packages: "external",
-    sourcemap: "inline",
-    logLevel: "warning",
-  });
-  return join(toolsDirectory, "js");
+  const entries = [join(here, "main.ts"), ...sides.map((name) => join(here, "sides", name))];
+  return bundlePrograms(entries, here, join(toolsDirectory, "js"));
 }
 
 /** Script and style of the page of figures, for a browser. */

@@ -1,6 +1,6 @@
 // FETCH end to end as programs use it: few connections and many, waiting for each answer or not, as fast as it goes and at a pace.
 
-import { closedCase, commonCeiling, type Endpoint, type Load, openCase, withEndpoints } from "./lib/endpoints.js";
+import { bothLoops, type Endpoint, withEndpoints } from "./lib/endpoints.js";
 import type { Question } from "./lib/question.js";
 import { TOPIC, usual } from "./lib/servers.js";
 import type { Stand } from "./lib/stand.js";
@@ -41,15 +41,7 @@ export const wireFetch: Question = {
               const flight = `${connections} connection${connections === 1 ? "" : "s"}, ${depth} in flight each`;
               const what = `${maxBytes >> 10} KiB, ${path}, ${flight}`;
               const flags = { api: "fetch", connections, depth, size: RECORD_BYTES, range, "max-bytes": maxBytes };
-              const load: Load = { label: `${what}, closed loop`, flush: "none", flags, seconds };
-              await measure(closedCase(stand, endpoints, load));
-              const rate = 0.5 * (await commonCeiling(stand, endpoints, load));
-              const open = {
-                ...load,
-                label: `${what}, open loop`,
-                flags: { ...flags, depth: Math.max(depth, PIPELINED) },
-              };
-              await measure(openCase(stand, endpoints, open, rate));
+              await bothLoops(stand, endpoints, measure, { label: what, flush: "none", flags, seconds }, PIPELINED);
             }
           }
         }

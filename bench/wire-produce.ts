@@ -1,6 +1,6 @@
 // PRODUCE end to end as programs use it: few connections and many, waiting for each answer or not, as fast as it goes and at a pace.
 
-import { closedCase, commonCeiling, type Load, openCase, withEndpoints } from "./lib/endpoints.js";
+import { bothLoops, withEndpoints } from "./lib/endpoints.js";
 import type { Question } from "./lib/question.js";
 import { usual } from "./lib/servers.js";
 
@@ -28,16 +28,7 @@ export const wireProduce: Question = {
           for (const depth of stand.quick ? [1] : [1, PIPELINED]) {
             const what = `${mode}, ${connections} connection${connections === 1 ? "" : "s"}, ${depth} in flight each`;
             const flags = { connections, depth, records: 1, size: RECORD_BYTES, ack: "written" };
-            const load: Load = { label: `${what}, closed loop`, flush: "WRITTEN", flags, seconds };
-            await measure(closedCase(stand, endpoints, load));
-            const rate = 0.5 * (await commonCeiling(stand, endpoints, load));
-            // An open loop needs room for what a stall leaves behind, or it would become a closed one.
-            const open = {
-              ...load,
-              label: `${what}, open loop`,
-              flags: { ...flags, depth: Math.max(depth, PIPELINED) },
-            };
-            await measure(openCase(stand, endpoints, open, rate));
+            await bothLoops(stand, endpoints, measure, { label: what, flush: "WRITTEN", flags, seconds }, PIPELINED);
           }
         }
       });

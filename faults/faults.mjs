@@ -3,6 +3,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { bundlePrograms } from "../scripts/lib/programs.mjs";
 import { setupOrExit } from "../scripts/setup.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -10,30 +11,13 @@ const root = dirname(here);
 
 /** Bundles main.ts and, of each rung, the programs in its folder programs/, which are run as processes of their own: rungs/NAME/programs/X.js. */
 export async function bundleFaults() {
-  const esbuild = await import("esbuild");
   const rungs = join(here, "rungs");
   const folders = existsSync(rungs) ? readdirSync(rungs).map((name) => join(rungs, name, "programs")) : [];
   const programs = folders
     .filter((folder) => existsSync(folder))
     .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
     .filter((file) => file.endsWith(".ts"));
-  const outdir = join(root, ".cache", "faults", "js");
-  await esbuild.build({
-    absWorkingDir: root,
-    entryPoints: [join(here, "main.ts"), ...programs],
-    outdir,
-    outbase: here,
-    bundle: true,
-    splitting: true,
-    format: "esm",
-    platform: "node",
-    target: "node20",
-    packages: "external",
-    sourcemap: "inline",
-    logLevel: "warning",
-  });
-  await esbuild.stop();
-  return outdir;
+  return bundlePrograms([join(here, "main.ts"), ...programs], here, join(root, ".cache", "faults", "js"));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -117,3 +117,21 @@ export function openCase(stand: Stand, endpoints: readonly Endpoint[], load: Loa
     sides: last === undefined ? sides : [...sides, last],
   };
 }
+
+/**
+ * As fast as it goes, and then at half of what the slower of both can. An open loop gets room for what a stall leaves behind, or it would become a
+ * closed one: `roomDepth` requests in flight at least.
+ */
+export async function bothLoops(
+  stand: Stand,
+  endpoints: readonly Endpoint[],
+  measure: (one: Case) => Promise<void>,
+  load: Load & { readonly flags: { readonly depth: number } },
+  roomDepth: number,
+): Promise<void> {
+  const closed: Load = { ...load, label: `${load.label}, closed loop` };
+  await measure(closedCase(stand, endpoints, closed));
+  const rate = 0.5 * (await commonCeiling(stand, endpoints, closed));
+  const flags = { ...load.flags, depth: Math.max(load.flags.depth, roomDepth) };
+  await measure(openCase(stand, endpoints, { ...load, label: `${load.label}, open loop`, flags }, rate));
+}

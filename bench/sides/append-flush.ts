@@ -12,6 +12,7 @@ import {
   RecordFormatId,
   SegmentModeId,
 } from "../../src/native/binding.js";
+import { appendTable } from "../lib/append-table.js";
 import { makeRegion, printResult, sideFlags, storedBytesOf } from "../lib/side.js";
 
 const flags = sideFlags("dir", "mode", "format", "records", "size", "batches", "rows");
@@ -28,14 +29,8 @@ const writer = await native.createSegmentWriter({
   reserve: capacity,
 });
 const region = makeRegion(records, size);
-const table = new Int32Array(rows * APPEND_COLUMNS);
+const table = appendTable(writer.id, region.length, records, rows);
 const indexOut = new Uint32Array(8192 * INDEX_OUT_COLUMNS);
-for (let row = 0; row < rows; row++) {
-  const at = row * APPEND_COLUMNS;
-  table[at + AppendColumn.WRITER] = writer.id;
-  table[at + AppendColumn.BYTES] = region.length;
-  table[at + AppendColumn.RECORDS] = records;
-}
 
 let worst = 0;
 let done = 0;

@@ -13,6 +13,7 @@ import {
   RecordFormatId,
   SegmentModeId,
 } from "../../src/native/binding.js";
+import { appendTable } from "../lib/append-table.js";
 import { makeRegion, printResult, SLICE_BYTES, sideFlags, storedBytesOf } from "../lib/side.js";
 
 /** What is reserved at the creation has no pages yet. */
@@ -39,14 +40,8 @@ if (prepared) await writer.reserve(capacity, true);
 const region = makeRegion(records, size);
 const stored = storedBytesOf(records, size, format);
 const sources = [region];
-const table = new Int32Array(rows * APPEND_COLUMNS);
+const table = appendTable(writer.id, region.length, records, rows);
 const indexOut = new Uint32Array(8192 * INDEX_OUT_COLUMNS);
-for (let row = 0; row < rows; row++) {
-  const at = row * APPEND_COLUMNS;
-  table[at + AppendColumn.WRITER] = writer.id;
-  table[at + AppendColumn.BYTES] = region.length;
-  table[at + AppendColumn.RECORDS] = records;
-}
 
 const turns = Math.floor(capacity / (stored * rows));
 let worst = 0;

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { inTurn, pairRatios, spread } from "../../bench/lib/compare.js";
 import { type Case, detailText, measureCase, type Sample, shortNumber } from "../../bench/lib/figures.js";
 import { markdown, OTHERS } from "../../bench/lib/report.js";
+import { runOf } from "./results.js";
 
 const constant = (values: number[], details: Record<string, number> = {}) => {
   let next = 0;
@@ -109,29 +110,8 @@ describe("the report", () => {
         { name: "floor", command: "floor serve", measure: constant([100_000, 100_000]) },
       ],
     };
-    return markdown({
-      environment: {
-        date: "2025-01-01 00:00",
-        cpu: "a processor",
-        cores: 2,
-        memoryGiB: 23,
-        kernel: "6.1",
-        fileSystem: "ext4",
-        mountOptions: "rw",
-        node: "20.0.0",
-        v8: "11",
-        compiler: "g++ 12",
-        commit: "abc",
-        load: "0 0 0",
-        scheduling: "normal",
-        congestionControl: "cubic",
-        freePageReporting: false,
-      },
-      quick: false,
-      command: "npm run bench",
-      freshMemory: { cold: 0.5, warm: 5 },
-      sections: [{ name: "forced", title: "Forced", about: "About it.", cases: [await measureCase(one, 2)] }],
-    });
+    const cases = [await measureCase(one, 2)];
+    return markdown(runOf([{ name: "forced", title: "Forced", about: "About it.", cases }]));
   };
 
   it("has flush mode, sample, spread, ratio and command of every figure, and the machine above", async () => {

@@ -1,13 +1,10 @@
 // A broker whose disk fails for one partition, orders-0, when a test says so: see failing-disk.c.
 
-import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type BrokerProcess, spawnReady, testSettings } from "./broker.js";
+import { preloadable } from "./preload.js";
 import { tempDir } from "./tmp.js";
-
-const source = fileURLToPath(new URL("./failing-disk.c", import.meta.url));
 
 export interface FailingDisk {
   readonly broker: BrokerProcess;
@@ -19,10 +16,12 @@ export interface FailingDisk {
 /** `what`: `FAIL_COLD`, `FAIL_BARRIERS`, `FAIL_EMPTY_WRITES` or nothing of these. */
 export async function failingDisk(settings: Record<string, unknown>, ...what: readonly string[]): Promise<FailingDisk> {
   const dir = tempDir("failing-disk");
-  const library = join(dir, "failing-disk.so");
   const on = join(dir, "on");
-  execFileSync("cc", ["-shared", "-fPIC", "-o", library, source, "-ldl"]);
-  const environment: Record<string, string> = { LD_PRELOAD: library, FAIL_PATH: "/orders-0/", FAIL_SWITCH: on };
+  const environment: Record<string, string> = {
+    LD_PRELOAD: preloadable("failing-disk"),
+    FAIL_PATH: "/orders-0/",
+    FAIL_SWITCH: on,
+  };
   for (const name of what) environment[name] = "1";
   const all = { ...testSettings(join(dir, "log")), topics: "orders:3", ...settings };
   const broker = await spawnReady(all, { environment });
