@@ -1,6 +1,7 @@
 // `npm run faults [-- RUNG…]`: runs rungs one after the other, says with which seed, and ends with `N passed, N failed[, N skipped]`. Progress goes
 // to stderr. Each run is kept in .cache/faults; --report makes docs/trust.md out of them.
 
+import { existsSync } from "node:fs";
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { constants } from "node:os";
 import { join, resolve } from "node:path";
@@ -108,7 +109,9 @@ async function writeReport(root: string, all: readonly Rung[]): Promise<void> {
   await writeFile(path, trustPage(all, outcomes, bugs));
   // The pictures that notes of rungs show lie beside the page.
   for (const picture of new Set(outcomes.flatMap(({ notes }) => notes.flatMap(picturesIn)))) {
-    await copyFile(join(root, ".cache", "faults", picture), join(root, "docs", picture));
+    const drawn = join(root, ".cache", "faults", picture);
+    if (existsSync(drawn)) await copyFile(drawn, join(root, "docs", picture));
+    else say(`docs/${picture} stays as it is: the run that drew it was elsewhere`);
   }
   say("report: docs/trust.md");
 }
