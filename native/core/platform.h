@@ -44,9 +44,11 @@ enum class PopulateResult { kPopulated, kFailed, kUnsupported };
 PopulateResult PopulateForWriting(void* address, std::size_t bytes);
 /** From here on a fault in the range of a mapping brings its own page and nothing around it. */
 void FaultAlone(void* address, std::size_t bytes);
-/** Writes dirty pages of the range to the disk and waits for that. No barrier: the disk may still hold them
- * in its cache. */
-void WriteOut(int fd, off_t position, std::size_t bytes);
+/**
+ * Writes dirty pages of the range to the disk and waits for that; false when it failed or cannot be done
+ * here. No barrier: the disk may still hold them in its cache. Takes no error away from the barriers of `fd`.
+ */
+bool WriteOut(int fd, off_t position, std::size_t bytes);
 
 /**
  * What was written to the mapping is the file's from here on, for `ForceFile` or because the mapping goes

@@ -86,7 +86,7 @@ PopulateResult PopulateForWriting(void*, std::size_t) { return PopulateResult::k
 
 void FaultAlone(void*, std::size_t) {}
 
-void WriteOut(int, off_t, std::size_t) {}
+bool WriteOut(int, off_t, std::size_t) { return false; }
 
 void HandOverMapping(void* address, std::size_t written) {
   // A failure shows in the F_FULLFSYNC that follows; without one nothing was promised.

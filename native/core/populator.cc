@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint32_t kPieceBytes = 2 * 1024 * 1024;
 /** The same for a piece that is written out: the disk's time comes on top. */
 constexpr std::uint32_t kPreparedPieceBytes = 512 * 1024;
+constexpr std::uint32_t kAllPrepared = UINT32_MAX;
 
 }  // namespace
 
@@ -53,8 +54,9 @@ PopulateTarget::Step PopulateTarget::TakeStep() {
   }
   populated_ = to;
   if (prepare) {
-    platform::WriteOut(file_->fd(), from, to - from);
-    prepared_.store(to, std::memory_order_relaxed);
+    // A disk that failed says so to the next barrier. None is asked for again.
+    const bool written_out = platform::WriteOut(file_->fd(), from, to - from);
+    prepared_.store(written_out ? to : kAllPrepared, std::memory_order_relaxed);
   }
   return Step::kMore;
 }

@@ -40,4 +40,17 @@ describe.runIf(process.platform === "linux")("a barrier that fails", () => {
       expect((await wire.ask(produce([record], { ack: FORCED }))).error).toBe(STORAGE_FAILURE);
     },
   );
+
+  it("O07 is also the one behind pages that could not be written out ahead of it: nobody else was told for it", async () => {
+    const settings = { topics: "orders:1", "segment.mode": "MAPPED" };
+    const { broker, fail } = await failingDisk(settings, "FAIL_WRITING_OUT");
+    const wire = await connectTo(broker);
+    fail();
+    // Small groups, some in a row, have pages prepared on another thread.
+    const told = async () => (await wire.ask(produce([record], { ack: FORCED }))).error;
+    await expect.poll(told, { timeout: 10_000 }).toBe(STORAGE_FAILURE);
+    expect(broker.lines.filter(({ kind }) => kind === "partition.poisoned")).toMatchObject([
+      { msg: expect.stringMatching(/EIO: .*msync/) },
+    ]);
+  });
 });

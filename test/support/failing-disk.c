@@ -1,14 +1,17 @@
 // Loaded before the C library: while the file FAIL_SWITCH is there, calls on files whose path has FAIL_PATH in it fail with EIO:
 // reads, or with FAIL_BARRIERS only fdatasync, or with FAIL_EMPTY_WRITES only writes of no bytes: so does ext4 when it has given up, also
 // behind a barrier that said 0. With FAIL_COLD no page of them is said to be in the cache, so that a worker
-// reads them in first.
+// reads them in first. With FAIL_WRITING_OUT it is sync_file_range that fails, and as the kernel does it tells of that once to each
+// open file that asks: to the one of the call now, and to the mapped one with its next msync.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -26,7 +29,8 @@ static int is_listed(int fd) {
 }
 
 static int is_bad(int fd) {
-  return getenv("FAIL_BARRIERS") == NULL && getenv("FAIL_EMPTY_WRITES") == NULL && is_listed(fd);
+  return getenv("FAIL_BARRIERS") == NULL && getenv("FAIL_EMPTY_WRITES") == NULL && getenv("FAIL_WRITING_OUT") == NULL &&
+         is_listed(fd);
 }
 static int is_refused(int fd, size_t bytes) {
   return bytes == 0 && getenv("FAIL_EMPTY_WRITES") != NULL && is_listed(fd);
@@ -71,4 +75,29 @@ ssize_t pwrite(int fd, const void* from, size_t bytes, off_t at) {
 }
 ssize_t pwrite64(int fd, const void* from, size_t bytes, off64_t at) {
   return is_refused(fd, bytes) ? fail(EROFS) : REAL(pwrite64)(fd, from, bytes, at);
+}
+
+// One descriptor that was mapped last is enough for a test: the active segment's.
+static _Atomic int mapped_fd = -1;
+static _Atomic int mapped_owes = 0;
+
+static void note_mapped(int prot, int flags, int fd) {
+  if (getenv("FAIL_WRITING_OUT") != NULL && fd >= 0 && (prot & PROT_WRITE) && (flags & MAP_SHARED)) mapped_fd = fd;
+}
+void* mmap(void* address, size_t bytes, int prot, int flags, int fd, off_t at) {
+  note_mapped(prot, flags, fd);
+  return REAL(mmap)(address, bytes, prot, flags, fd, at);
+}
+void* mmap64(void* address, size_t bytes, int prot, int flags, int fd, off64_t at) {
+  note_mapped(prot, flags, fd);
+  return REAL(mmap64)(address, bytes, prot, flags, fd, at);
+}
+int sync_file_range(int fd, off64_t at, off64_t bytes, unsigned int flags) {
+  if (getenv("FAIL_WRITING_OUT") == NULL || !is_listed(fd)) return REAL(sync_file_range)(fd, at, bytes, flags);
+  mapped_owes = fd != mapped_fd;
+  return (int)fail(EIO);
+}
+int msync(void* address, size_t bytes, int flags) {
+  if (atomic_exchange(&mapped_owes, 0)) return (int)fail(EIO);
+  return REAL(msync)(address, bytes, flags);
 }

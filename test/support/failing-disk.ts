@@ -13,7 +13,7 @@ export interface FailingDisk {
   readonly recover: () => void;
 }
 
-/** `what`: `FAIL_COLD`, `FAIL_BARRIERS`, `FAIL_EMPTY_WRITES` or nothing of these. */
+/** `what`: `FAIL_COLD`, `FAIL_BARRIERS`, `FAIL_EMPTY_WRITES`, `FAIL_WRITING_OUT` or nothing of these. */
 export async function failingDisk(settings: Record<string, unknown>, ...what: readonly string[]): Promise<FailingDisk> {
   const dir = tempDir("failing-disk");
   const on = join(dir, "on");
