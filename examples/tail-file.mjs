@@ -140,11 +140,21 @@ async function openNewer(path, file) {
 const pause = (signal) => sleep(20, undefined, { signal }).catch(() => undefined);
 
 /**
- * The files under this name, newest first: app.log, app.log.1, …
+ * The files under this name, newest first: app.log, app.log.1, … Looked at until two looks see the same: a rotation in the middle of
+ * one hides a file, which had its old name when the names were read and its new one when it was looked for.
  *
  * @param {string} path
  */
 async function generations(path) {
+  for (let before = await lookAt(path); ; ) {
+    const now = await lookAt(path);
+    if (JSON.stringify(now) === JSON.stringify(before)) return now;
+    before = now;
+  }
+}
+
+/** @param {string} path */
+async function lookAt(path) {
   const names = (await readdir(dirname(path))).filter((name) => name === basename(path) || isRotated(path, name));
   const ages = names.map((name) => ({
     path: join(dirname(path), name),
@@ -172,7 +182,10 @@ const isRotated = (path, name) => name.startsWith(`${basename(path)}.`) && /[.]\
  */
 async function openReader(found, position) {
   if (found === undefined) return undefined;
-  const handle = await open(found.path, "r");
+  const handle = await open(found.path, "r").catch((/** @type {NodeJS.ErrnoException} */ error) => {
+    if (error.code !== "ENOENT") throw error;
+  });
+  if (handle === undefined) return undefined;
   const file = idOf(await handle.stat());
   if (file === found.file) return new LineReader(handle, file, position);
   await handle.close();

@@ -20,6 +20,20 @@ const topicsOf = new Map(
 );
 const MINUTE = 60_000;
 
+/** Time passes between a look at a file and the next call, as it does on a busy machine. */
+const SLOW_LOOKS = `
+import fs from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+for (const name of ["stat", "open"]) {
+  const call = fs[name];
+  fs[name] = async (path, ...rest) => {
+    if (String(path).includes("app.log")) await new Promise((resolve) => setTimeout(resolve, Number(process.env.SLOW_MS)));
+    return call(path, ...rest);
+  };
+}
+syncBuiltinESMExports();
+`;
+
 let temporary = "";
 
 async function run(name: string, environment: Record<string, string> = {}): Promise<string[]> {
@@ -81,8 +95,33 @@ describe("the examples", () => {
     "end with 1 and say what is wrong when they cannot show it",
     async () => {
       await using broker = await startBroker({ ephemeral: true, settings: { topics: "other:1" } });
-      const failed = await run("outbox.mjs", { MILLRACE_BROKER: broker.address }).catch((error: unknown) => error);
-      expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining("UNKNOWN_TOPIC_OR_PARTITION") });
+      const failing = async (name: string, address: string): Promise<string> => {
+        const failed = await run(name, { MILLRACE_BROKER: address }).catch((error: unknown) => error);
+        expect(failed).toMatchObject({ code: 1, stderr: expect.not.stringContaining("    at ") });
+        return (failed as { stderr: string }).stderr;
+      };
+      const told = await failing("work-queue.mjs", broker.address);
+      expect(told).toContain(`the broker at ${broker.address} lacks jobs:1,claims:1 (topic:partitions).`);
+      expect(told).toContain("npm start -- --topics jobs:1,claims:1");
+      await using small = await startBroker({ ephemeral: true, settings: { topics: "accounts:2" } });
+      expect(await failing("projection.mjs", small.address)).toContain("lacks accounts:3");
+      expect(await failing("sse.mjs", "127.0.0.1:1")).toContain("could not connect to 127.0.0.1:1");
+    },
+    MINUTE,
+  );
+
+  it(
+    "tails a file that is rotated while it is looked for and opened, and loses no line",
+    async () => {
+      const preload = join(tempDir("preload"), "slow.mjs");
+      writeFileSync(preload, SLOW_LOOKS);
+      for (let round = 0; round < 3; round++) {
+        const lines = await run("tail-file.mjs", {
+          NODE_OPTIONS: `--import ${preload}`,
+          SLOW_MS: String(5 + 5 * round),
+        });
+        expect(lines.at(-1)).toBe("ok: each line is there once, in order");
+      }
     },
     MINUTE,
   );
