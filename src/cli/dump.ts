@@ -2,6 +2,7 @@
 
 import { stat } from "node:fs/promises";
 import { type Command, Option } from "commander";
+import { MillraceError } from "../model/errors.js";
 import { counted } from "../model/plural.js";
 import { RECORD_FORMATS, type RecordFormat } from "../model/record-format.js";
 import { integer } from "../ops/settings/kinds.js";
@@ -66,7 +67,7 @@ async function dumpAll(path: string, options: DumpVerbOptions, io: Io): Promise<
   let [records, bytes, unreadable] = [0, 0, 0];
   for (const each of paths) {
     const items = dump(each, { headBytes: options.head, format: options.format });
-    for await (const item of paths.length > 1 ? orWhy(items, each) : items) {
+    for await (const item of paths.length > 1 ? orWhy(items, each) : withAdvice(items)) {
       output.text(options.json ? `${JSON.stringify(jsonOf(item))}\n` : itemText(item));
       if (item.kind === "unreadable") unreadable++;
       if (item.kind === "record") {
@@ -81,6 +82,18 @@ async function dumpAll(path: string, options: DumpVerbOptions, io: Io): Promise<
   await output.flush();
   progress.done(records, bytes, "shown:");
   if (unreadable > 0) throw new Failed(`${counted(unreadable, "file")} could not be read, see above`);
+}
+
+/** What the storage wants to be told is an option here. */
+async function* withAdvice(items: AsyncIterable<DumpItem>): AsyncGenerator<DumpItem, void, undefined> {
+  try {
+    yield* items;
+  } catch (error) {
+    if (!(error instanceof MillraceError) || error.code !== "BAD_ARGUMENT") throw error;
+    throw new Failed(error.message, [
+      "`--format crc32c` or `--format plain` names it; it was the setting record.format of the topic, crc32c by default",
+    ]);
+  }
 }
 
 /** One partition that does not say how its records lie, or cannot be opened, must not hide those behind it. */

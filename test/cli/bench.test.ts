@@ -130,9 +130,20 @@ describe("bench", () => {
     const stopped = bench(broker, [...SHORT, "--duration", "1h"], { signals });
     await vi.waitUntil(() => broker.log("bench", 0).length > 100);
     signals.emit("signal", "SIGINT");
-    const { code, told } = await stopped;
+    const { code, told, stderr } = await stopped;
     expect(code).toBe(130);
     expect(told.requests).toBeGreaterThan(50);
+    expect(stderr).toMatch(/^millrace: stopped by SIGINT\n {2}measured for [\d.]+ s of 3600 s\n$/);
+
+    const warming = bench(broker, [...SHORT, "--warm-up", "10m"], { signals });
+    const atStart = broker.log("bench", 0).length;
+    await vi.waitUntil(() => broker.log("bench", 0).length > atStart);
+    signals.emit("signal", "SIGINT");
+    const cold = await warming;
+    expect([cold.code, cold.stdout]).toEqual([130, ""]);
+    expect(cold.stderr).toMatch(
+      /^millrace: stopped by SIGINT\n {2}nothing was measured: \d+ requests? went out to warm up\n$/,
+    );
     const left = bench(broker, [...SHORT, "--duration", "1h"]);
     const before = broker.log("bench", 0).length;
     await vi.waitUntil(() => broker.log("bench", 0).length > before + 100);

@@ -68,7 +68,7 @@ describe("consume", () => {
   it.each([
     ["SIGINT", 130],
     ["SIGTERM", 143],
-  ])("stops quietly on %s, with everything that it printed", async (signal, expected) => {
+  ])("stops on %s with everything that it printed, and says how much that is", async (signal, expected) => {
     const broker = await filled([3]);
     for (const args of [[], ["--until-end"]]) {
       const signals = new EventEmitter();
@@ -82,7 +82,9 @@ describe("consume", () => {
       await vi.waitUntil(() => asked || (args.length > 0 && broker.fetches.length > 2));
       await new Promise((resolve) => setTimeout(resolve, 50));
       signals.emit("signal", signal);
-      expect(await running).toMatchObject({ code: expected, stderr: "", stdout: args.length > 0 ? "" : text(0, 0, 3) });
+      const [printed, told] = args.length > 0 ? ["", "0 records"] : [text(0, 0, 3), "3 records"];
+      const stderr = `millrace: stopped by ${signal}\n  printed ${told}\n`;
+      expect(await running).toEqual(expect.objectContaining({ code: expected, stderr, stdout: printed }));
     }
   });
 

@@ -118,6 +118,7 @@ describe("fetch-demo", () => {
     cli.child.kill("SIGINT");
     expect(await cli.exited).toEqual({ code: 130, signal: null });
     expect(cli.stdout.toString()).toMatch(/^log end 7.*\nround 1: .*\n$/);
+    expect(cli.stderr).toBe("millrace: stopped by SIGINT\n  played 1 of 4 rounds\n");
     expect((await demo(dir, "--steps", "1")).code).toBe(0);
     // In this process, where a wait that went on would be seen: the log is closed when it returns.
     const signals = new EventEmitter();

@@ -17,6 +17,15 @@ function inputFile(): string {
   return path;
 }
 
+/** It has written until nobody took more: what this process holds of it without reading on does not grow any longer. */
+async function untilFull({ child }: CliProcess): Promise<void> {
+  const held = (): number => child.stdout?.readableLength ?? 0;
+  for (let before = 0; held() === 0 || held() !== before; ) {
+    before = held();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+}
+
 const brokerAt = ({ port }: BrokerProcess) => ["--broker", `127.0.0.1:${port}`];
 
 async function filled(): Promise<BrokerProcess> {
@@ -95,14 +104,14 @@ describe("the program", () => {
     }
     follow.child.kill("SIGTERM");
     expect(await follow.exited).toEqual({ code: 143, signal: null });
-    expect(follow.stderr).toBe("");
+    expect(follow.stderr).toBe("millrace: stopped by SIGTERM\n  printed 2 records\n");
   });
 
   it("ends with whole lines after ^C when its reader is slow, and at once after another when nobody reads", async () => {
     const broker = await filled();
     const slow = new CliProcess(["consume", "orders", ...brokerAt(broker)]);
     slow.child.stdout?.pause();
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    await untilFull(slow);
     slow.child.kill("SIGINT");
     await new Promise((resolve) => setTimeout(resolve, 200));
     slow.child.stdout?.resume();
@@ -114,7 +123,7 @@ describe("the program", () => {
     const stuck = new CliProcess(["consume", "orders", ...brokerAt(broker)]);
     stuck.child.stdout?.pause();
     const exited = new Promise((resolve) => stuck.child.once("exit", (_, signal) => resolve(signal)));
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    await untilFull(stuck);
     stuck.child.kill("SIGINT");
     await new Promise((resolve) => setTimeout(resolve, 100));
     const before = performance.now();

@@ -154,6 +154,7 @@ describe("dump", () => {
     const other = await millrace(["dump", path]);
     expect(other.code).toBe(1);
     expect(other.stderr).toContain(`if ${path} is a segment or a partition, name its record format`);
+    expect(other.stderr).toContain("`--format crc32c` or `--format plain` names it");
   });
 
   it("ends quietly when nobody reads on", async () => {

@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Connection } from "../../client/connection.js";
 import { RegionBuilder, recordRegion } from "../../client/record-region.js";
 import { AckPolicy } from "../../model/ack-policy.js";
+import { counted } from "../../model/plural.js";
 import { duration, integer, size } from "../../ops/settings/kinds.js";
 import { LENGTH_BYTES } from "../../protocol/frame.js";
 import { produceRequestBytes } from "../../protocol/produce.js";
@@ -42,6 +43,8 @@ It appends records that mean nothing: give it a topic of its own, as the broker'
 With --rate N requests are due at their times whether or not those before them were answered, and a latency counts from when its request
 was due: a broker that stands still shows in everything that was due meanwhile. With --rate max the next request goes out when one is
 answered: that says what the broker can take, and little about latencies. Requests go to the partitions in turn.
+
+^C ends it with what was measured until then.
 
 A latency is that of a whole request, --batch records. A figure is worth something with its machine, ack and load beside it, and with
 nothing else running.
@@ -163,8 +166,14 @@ async function measure(
     await io.stdout.write(Buffer.from(options.json ? `${JSON.stringify(result)}\n` : reportText(result, stylesOf(io))));
   }
   if (failure !== undefined) throw failure;
-  if (signal !== undefined) throw new StoppedBySignal(signal);
+  if (signal !== undefined) throw new StoppedBySignal(signal, [stoppedText(result, load)]);
   judge(result, load.measuredMs);
+}
+
+/** Below what was measured, or instead of it. */
+function stoppedText({ durationMs }: BenchResult, { latencies, measuredMs, sent }: Load): string {
+  if (latencies.count === 0) return `nothing was measured: ${counted(sent, "request")} went out to warm up`;
+  return `measured for ${(measuredMs / 1000).toFixed(1)} s of ${durationMs / 1000} s`;
 }
 
 async function resultOf(

@@ -45,7 +45,7 @@ const MAX_BYTES_LIMIT = 64 * MIB;
 const EXAMPLES = `
 Without --until-end it goes on with what comes, also in partitions that are added, until it is stopped or nobody reads its output: the
 broker tells it at once, and when the broker is away it tries again until it is back. --until-end stops where each partition ended when it
-started.
+started. ^C ends it with whole records, and says how many it printed.
 
 --from takes earliest, latest, an offset (of one partition), or a time: 2026-11-30, 2026-11-30T14:05 (here), 2026-11-30T14:05:00Z,
 1796000000000ms. From a time on nothing is left out; a few records from just before it may come, too.
@@ -167,13 +167,17 @@ function followingOf(
 async function untilStopped(work: () => Promise<void>, printer: Printer, io: Io): Promise<void> {
   const waiting = new Waiting();
   let signal: StopSignal | undefined;
+  let isWritten = false;
   const unheard = io.onStopSignal((which) => {
     signal ??= which;
     printer.stop();
     waiting.interrupt();
   });
   const whole = async (): Promise<void> => {
-    const flushed = waiting.for(printer.end());
+    const ended = printer.end().then(() => {
+      isWritten = true;
+    });
+    const flushed = waiting.for(ended);
     // Whoever reads slowly gets whole lines; whoever does not read at all is not waited for.
     const cancel = signal && systemTimers.after(CLI_SIGNAL_WAIT_MS, () => waiting.interrupt());
     await flushed;
@@ -186,10 +190,16 @@ async function untilStopped(work: () => Promise<void>, printer: Printer, io: Io)
       // What was read before a failure is good and is printed.
       await whole();
     }
-    if (signal !== undefined) throw new StoppedBySignal(signal);
+    if (signal !== undefined) throw new StoppedBySignal(signal, [printedText(printer, isWritten)]);
   } finally {
     unheard();
   }
+}
+
+/** Whoever pipes it on learns whether what was taken up is all there. */
+function printedText({ records }: Printer, isWritten: boolean): string {
+  const taken = counted(records, "record");
+  return isWritten ? `printed ${taken}` : `took up ${taken}, and could not write all of it: nobody reads the output`;
 }
 
 /** The partitions that are read. Throws {@link Failed} and {@link Usage} where there are none, or where they cannot begin so. */

@@ -5,6 +5,7 @@ import { readdir } from "node:fs/promises";
 import type { Command } from "commander";
 import type { Log } from "../../log/embedded.js";
 import { OFFSET_MAX } from "../../model/limits.js";
+import { counted } from "../../model/plural.js";
 import { duration, integer } from "../../ops/settings/kinds.js";
 import { Failed } from "../failure.js";
 import { helpText } from "../help.js";
@@ -78,6 +79,7 @@ async function fetchDemo(options: FetchDemoOptions, io: Io): Promise<void> {
     unheard();
     throw error;
   });
+  let played = 0;
   const print = (text: string) => io.stdout.write(Buffer.from(text));
   try {
     const start = { logEndOffset: log.logEndOffset, segments: log.segments().map(({ baseOffset }) => baseOffset) };
@@ -88,11 +90,13 @@ async function fetchDemo(options: FetchDemoOptions, io: Io): Promise<void> {
     for (;;) {
       // A round that is stopped while it waits is not claimed; closing the log ends its wait.
       const next = await waiting.for(playing.next());
-      if (signal !== undefined) throw new StoppedBySignal(signal);
+      if (signal !== undefined)
+        throw new StoppedBySignal(signal, [`played ${played} of ${counted(options.steps, "round")}`]);
       if (next === undefined || next.done) break;
       const round = next.value;
       const text = options.json ? JSON.stringify(round) : `round ${round.round}: ${round.what}: ${roundText(round)}`;
       await print(`${text}\n`);
+      played++;
     }
   } finally {
     unheard();
