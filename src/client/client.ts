@@ -142,7 +142,7 @@ export class Client implements AsyncDisposable {
     if (bad !== undefined) throw bad;
     const { signal } = call;
     const links = this.steadyLink(this.retryMs);
-    const forget = this.onClose(() => links.destroy());
+    const forget = this.onClose((reason) => links.destroy(reason));
     try {
       return await unlessAborted(Consumer.over(links, options, forget), signal);
     } catch (error) {
@@ -253,7 +253,7 @@ export class Client implements AsyncDisposable {
     const open = [...this.open];
     this.open.clear();
     const reason = clientClosed(this.address);
-    this.control.destroy();
+    this.control.destroy(reason);
     const ended = await Promise.allSettled(open.map((end) => end(reason)));
     await this.backend.close?.();
     for (const each of ended) if (each.status === "rejected") throw each.reason;

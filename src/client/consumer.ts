@@ -60,7 +60,7 @@ export class Consumer implements AsyncDisposable {
     if (bad !== undefined) throw bad;
     const onClose = (): void => {
       onClosed();
-      links.destroy();
+      links.destroy(consumerClosed(options));
     };
     return Consumer.begin(links, options, onClose, true);
   }
@@ -193,6 +193,9 @@ export class Consumer implements AsyncDisposable {
     return this.close();
   }
 }
+
+const consumerClosed = ({ topic, partition }: ConsumerOptions): MillraceError =>
+  new MillraceError("CLOSED", `the consumer of ${topic}-${partition} was closed by this program`);
 
 function badReader(options: ConsumerOptions): MillraceError | undefined {
   return badConsumer(options) ?? badStart("from", options.from ?? "earliest") ?? badBounds(options);

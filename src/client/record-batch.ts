@@ -8,7 +8,7 @@ import { giveBack } from "./answer-memory.js";
 
 export class RecordBatch implements Iterable<Uint8Array> {
   private views: readonly Uint8Array[] | undefined;
-  private isReleased = false;
+  private released = false;
   /** Of `bytes`: asked of it for each record, they would cost as much as the view that is made with them. */
   private readonly buffer: ArrayBufferLike;
   private readonly byteOffset: number;
@@ -29,6 +29,11 @@ export class RecordBatch implements Iterable<Uint8Array> {
   ) {
     this.buffer = bytes.buffer;
     this.byteOffset = bytes.byteOffset;
+  }
+
+  /** {@link release} was called: there are no records any more. */
+  get isReleased(): boolean {
+    return this.released;
   }
 
   /** How many records there are. */
@@ -65,7 +70,7 @@ export class RecordBatch implements Iterable<Uint8Array> {
 
   [Symbol.iterator](): IterableIterator<Uint8Array> {
     this.unlessReleased();
-    return new Payloads(this.buffer, this.byteOffset, this.ranges);
+    return new Payloads(this, this.buffer, this.byteOffset);
   }
 
   /**
@@ -73,7 +78,7 @@ export class RecordBatch implements Iterable<Uint8Array> {
    * out. Worth it for whoever reads much and keeps nothing: fresh memory and its collection are a third of what a record of 1 KiB costs.
    * With answers of 4 MiB (`maxBytes`) beside it, a half.
    *
-   * Afterwards `records`, `at` and iterating throw CLOSED, and a record that was kept is empty (its `length` is 0): it never shows other
+   * Afterwards `records`, `at` and iterating, also an iteration that had begun, throw CLOSED, and a record that was kept is empty (its `length` is 0): it never shows other
    * bytes. Copy before what you keep, and wait for what still reads, such as a write to a file. Offsets, `length` and `lag` stay. A second
    * call does nothing, nor does one on logs in this process.
    *
@@ -87,31 +92,37 @@ export class RecordBatch implements Iterable<Uint8Array> {
    * ```
    */
   release(): void {
-    if (this.isReleased) return;
-    this.isReleased = true;
+    if (this.released) return;
+    this.released = true;
     this.views = undefined;
     giveBack(this.buffer);
   }
 
   private unlessReleased(): void {
-    if (!this.isReleased) return;
-    throw new MillraceError(
-      "CLOSED",
-      `the batch at ${this.baseOffset} of ${this.topic}-${this.partition} was released`,
-    );
+    if (this.released) throw releasedError(this);
   }
 }
+
+const releasedError = ({ topic, partition, baseOffset }: RecordBatch): MillraceError =>
+  new MillraceError(
+    "CLOSED",
+    `the batch at ${baseOffset} of ${topic}-${partition} was released, and its records with it: ` +
+      "call release() behind the last use of them, and copy what is to be kept",
+  );
 
 /** Written out: a generator takes 25 ns for a payload where this takes 18, the view included. */
 class Payloads implements IterableIterator<Uint8Array> {
   /** In `ranges`. */
   private place = 0;
+  private readonly ranges: Uint32Array;
 
   constructor(
+    private readonly batch: RecordBatch,
     private readonly buffer: ArrayBufferLike,
     private readonly byteOffset: number,
-    private readonly ranges: Uint32Array,
-  ) {}
+  ) {
+    this.ranges = batch.ranges;
+  }
 
   [Symbol.iterator](): this {
     return this;
@@ -120,6 +131,7 @@ class Payloads implements IterableIterator<Uint8Array> {
   next(): IteratorResult<Uint8Array, undefined> {
     const { ranges, place: at } = this;
     if (at >= ranges.length) return { done: true, value: undefined };
+    if (this.batch.isReleased) throw releasedError(this.batch);
     this.place = at + 2;
     const from = ranges[at];
     return { done: false, value: new Uint8Array(this.buffer, this.byteOffset + from, ranges[at + 1] - from) };

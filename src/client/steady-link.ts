@@ -42,6 +42,7 @@ export class SteadyLink implements LinkUser {
   private link: Promise<Link> | undefined;
   /** Ends the pauses between tries. */
   private readonly closing = new AbortController();
+  private reason: MillraceError | undefined;
 
   constructor(private readonly options: SteadyLinkOptions) {}
 
@@ -91,8 +92,12 @@ export class SteadyLink implements LinkUser {
     await this.connected();
   }
 
-  /** At once: what is open is rejected with CLOSED, pauses and a link that is just being made end. All of it was only asked. */
-  destroy(): void {
+  /**
+   * At once: what is open, and what is asked later, is rejected with CLOSED, or with `reason`, which says what was closed; pauses and a
+   * link that is just being made end. All of it was only asked.
+   */
+  destroy(reason?: MillraceError): void {
+    this.reason ??= reason;
     this.closing.abort(this.closed());
     this.drop(this.link);
   }
@@ -131,6 +136,8 @@ export class SteadyLink implements LinkUser {
   }
 
   private closed(): MillraceError {
-    return new MillraceError("CLOSED", `the connection to ${this.options.address} was closed by this program`);
+    return (
+      this.reason ?? new MillraceError("CLOSED", `the connection to ${this.options.address} was closed by this program`)
+    );
   }
 }

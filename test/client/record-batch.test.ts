@@ -31,3 +31,24 @@ it("an empty batch has none", () => {
   const none = new RecordBatch("orders", partitionId(0), offset(7), offset(7), bytes, new Uint32Array(0), 1);
   expect([...none]).toEqual([]);
 });
+
+it("says in the middle of an iteration that it was released, also when other batches still hold its memory", () => {
+  const released = new RecordBatch(
+    "orders",
+    partitionId(0),
+    offset(7),
+    offset(9),
+    bytes,
+    Uint32Array.of(1, 4, 6, 7),
+    1,
+  );
+  const iterator = released[Symbol.iterator]();
+  iterator.next();
+  expect(released.isReleased).toBe(false);
+  released.release();
+  expect(released.isReleased).toBe(true);
+  const told = "the batch at 7 of orders-0 was released, and its records with it: call release() behind the last use";
+  for (const use of [() => iterator.next(), () => [...released], () => released.records, () => released.at(0)]) {
+    expect(use).toThrow(expect.objectContaining({ code: "CLOSED", message: expect.stringContaining(told) }));
+  }
+});

@@ -99,11 +99,7 @@ export class Reading implements AsyncItems<Batches> {
         signal: stop.signal,
         onLost: options.onLost,
         onRecovered: options.onRecovered,
-        reconnected: async (link) => {
-          const added = await starts.reconnected(link);
-          if (added.length > 0) await this.kept.begun(added);
-          return added;
-        },
+        reconnected: (link) => starts.reconnected(link, (added) => this.tellBegun(added)),
         restart: (link, refused) => starts.restart(link, refused),
       });
       try {
@@ -114,6 +110,16 @@ export class Reading implements AsyncItems<Batches> {
     } finally {
       forget();
       unheard?.();
+    }
+  }
+
+  /** What a store fails with ends the reading, whatever it is: another link would not put it right. */
+  private async tellBegun(added: readonly ReadPosition[]): Promise<void> {
+    try {
+      await this.kept.begun(added);
+    } catch (error) {
+      this.stop.abort(error);
+      throw error;
     }
   }
 

@@ -24,7 +24,7 @@ export class Starts {
   positions: readonly ReadPosition[] = [];
   /** The largest request that the broker takes: no record is larger. */
   private mayGrowTo = 0;
-  private readonly begun = new Map<ReadPosition, Begun>();
+  private begun = new WeakMap<ReadPosition, Begun>();
 
   constructor(
     private readonly topics: readonly string[],
@@ -40,7 +40,7 @@ export class Starts {
     const all = metadata.flatMap((topic) => this.wanted(topic).map((partition) => ({ topic, partition })));
     for (const topic of metadata) this.checkStarts(topic);
     checkCount(all.length);
-    this.begun.clear();
+    this.begun = new WeakMap();
     this.mayGrowTo = link.maxFrameBytes;
     this.positions = await Promise.all(all.map(({ topic, partition }) => this.begin(link, topic, partition)));
   }
@@ -48,9 +48,13 @@ export class Starts {
   /**
    * On a link that was made anew: the broker may be another one than before. Partitions that its topics did not have when the reading
    * began are read from their start, whatever the options say of a start: all that is in them came later. Not those that are not open,
-   * which are looked at again the next time; not where the caller named partitions; not what is to end.
+   * which are looked at again the next time; not where the caller named partitions; not what is to end. `begun` is told before they
+   * count as known: where it fails, the next link finds them anew.
    */
-  async reconnected(link: Link): Promise<readonly ReadPosition[]> {
+  async reconnected(
+    link: Link,
+    begun: (added: readonly ReadPosition[]) => Promise<void>,
+  ): Promise<readonly ReadPosition[]> {
     this.mayGrowTo = link.maxFrameBytes;
     for (const position of this.positions) position.mayGrowTo(link.maxFrameBytes);
     if (this.ends || this.options.partitions !== undefined) return [];
@@ -61,6 +65,7 @@ export class Starts {
         .map((partition) => this.at(topic, partition, "earliest", knownStart("earliest", partition))),
     );
     checkCount(this.positions.length + added.length);
+    if (added.length > 0) await begun(added);
     this.positions = [...this.positions, ...added];
     return added;
   }

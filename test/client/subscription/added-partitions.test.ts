@@ -3,6 +3,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { memoryCheckpoints } from "../../../src/client/checkpoint/memory.js";
 import { ErrorCodes } from "../../../src/model/error-codes.js";
+import { MillraceError } from "../../../src/model/errors.js";
 import { RequestKind } from "../../../src/protocol/api-keys.js";
 import { FakeBroker } from "../../support/fake-broker.js";
 import { clientOf, fill, numbered, readAll, readSome } from "./reading.js";
@@ -69,6 +70,22 @@ describe("a follow of all partitions", () => {
     const read = await readAll(client.replay("orders", { from: "latest" }).checkpointing(store));
     expect(read.sort()).toEqual([...numbered("orders-0", 3, 5), ...numbered("orders-1", 0, 5)]);
     expect(again.connections).toBeGreaterThan(1);
+  });
+
+  it("ends with what its store fails with, also where another link would put a failure like that right", async () => {
+    const { broker, client } = await begun();
+    let saves = 0;
+    const save = async () => {
+      // A store that lies behind a connection of its own. The first save is where orders-0 was begun.
+      if (++saves > 1) throw new MillraceError("CONNECTION_LOST", "the store is away");
+    };
+    const store = { load: async () => [], save };
+    const following = client.follow("orders", { from: "latest" }).checkpointing(store, { saveEveryMs: 0 });
+    const next = following[Symbol.asyncIterator]().next();
+    while (broker.fetches.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await restarted(broker, 2);
+    await expect(next).rejects.toThrow("the store is away");
+    expect(saves).toBe(2);
   });
 
   it("asks again when the question was refused, and leaves one that is not open for the next time", async () => {
