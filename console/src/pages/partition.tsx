@@ -8,6 +8,7 @@ import { SEGMENTS_MAX, usePartition } from "../lib/partition-feed.js";
 import { to } from "../lib/router.js";
 import { type Fact, Facts, StateSign, Trouble } from "../parts/facts.js";
 import { type Column, Grid } from "../parts/grid.js";
+import { isMissing, Missing } from "../parts/missing.js";
 import { SegmentMap } from "../parts/segment-map.js";
 
 export interface PartitionProps {
@@ -32,6 +33,7 @@ export function Partition({ topic, partition }: PartitionProps) {
   const found = segments.findIndex(({ baseOffset }) => baseOffset === chosen);
   const current = found < 0 ? segments.length - 1 : found;
   const choose = (index: number): void => setChosen(segments[index]?.baseOffset);
+  if (isMissing(refusal)) return <Missing refusal={refusal} topic={topic} partition={partition} />;
   return (
     <>
       <PartitionHead topic={topic} partition={partition} state={page?.partition} here="segments" />

@@ -12,6 +12,7 @@ import { usePolled } from "../lib/polled.js";
 import { to } from "../lib/router.js";
 import { Trouble } from "../parts/facts.js";
 import { type Column, Grid } from "../parts/grid.js";
+import { isMissing, Missing } from "../parts/missing.js";
 import { PayloadView } from "../parts/payload-view.js";
 import { Wrong } from "../parts/wrong.js";
 import { PartitionHead, type PartitionProps } from "./partition.js";
@@ -32,7 +33,7 @@ interface RecordsProps extends PartitionProps {
 }
 
 export function Records({ topic, partition, offset, note }: RecordsProps) {
-  const { page } = usePartition(topic, partition, false);
+  const { page, refusal: gone } = usePartition(topic, partition, false);
   const info = page?.partition;
   const readable = info !== undefined && info.state !== "refused";
   const start = info?.logStartOffset ?? 0;
@@ -66,6 +67,7 @@ export function Records({ topic, partition, offset, note }: RecordsProps) {
   const records = data?.records ?? [];
   const previews = useMemo(() => records.map(({ payload }) => preview(decodeBase64(payload.slice(0, 400)))), [data]);
   const record = records[Math.min(current, records.length - 1)];
+  if (isMissing(gone)) return <Missing refusal={gone} topic={topic} partition={partition} />;
   return (
     <>
       <PartitionHead topic={topic} partition={partition} state={info} here="records" />

@@ -13,6 +13,7 @@ import { usePolled } from "../lib/polled.js";
 import { to } from "../lib/router.js";
 import { emptyTail, type SeenRecord, TailFeed, type TailView } from "../lib/tail-feed.js";
 import { type Column, Grid } from "../parts/grid.js";
+import { isMissing, Missing } from "../parts/missing.js";
 import { PayloadView } from "../parts/payload-view.js";
 import { Wrong } from "../parts/wrong.js";
 
@@ -77,6 +78,7 @@ export function Tail({ topic, partitions }: { readonly topic: string; readonly p
     { keys: "x", what: "clear", act: clear },
   ]);
   const record = records[current];
+  if (isMissing(refusal)) return <Missing refusal={refusal} topic={topic} />;
   return (
     <>
       <div class="bar-of-choices">

@@ -13,6 +13,7 @@ import { to } from "../lib/router.js";
 import { useStore } from "../lib/store.js";
 import { Facts, StateSign } from "../parts/facts.js";
 import { type Column, Grid } from "../parts/grid.js";
+import { isMissing, Missing } from "../parts/missing.js";
 import { Wrong } from "../parts/wrong.js";
 import { kept } from "./topics.js";
 
@@ -49,6 +50,7 @@ export function Topic({ topic: name }: { readonly topic: string }) {
   const wanted = parseOffset(typed);
   const isThere = wanted !== undefined && wanted < count;
   const wrong = typed.trim() !== "" && !isThere;
+  if (isMissing(refusal)) return <Missing refusal={refusal} topic={name} />;
   return (
     <>
       <div class="bar-of-choices">

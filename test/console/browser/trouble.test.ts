@@ -51,6 +51,22 @@ describe("the console of a broker", () => {
     await expect.poll(() => page.locator(".pill").first().innerText(), { timeout: 15_000 }).toBe("ready");
   });
 
+  it("that lacks a topic or a partition says so on each of its pages, with a way back, and comes when it is there", async () => {
+    const broker = await runBroker(ops);
+    const { page } = await visit(broker.opsPort, "#/topics/ordres");
+    for (const path of ["#/topics/ordres", "#/topics/ordres/tail", "#/topics/ordres/0", "#/topics/orders/7/records"]) {
+      await page.evaluate((to) => location.assign(to), path);
+      const what = /\d/.test(path) ? "No such partition" : "No such topic";
+      await expect.poll(() => page.locator("h1").first().innerText()).toBe(what);
+      expect(await page.locator('main [role="grid"], main .button, main nav').count()).toBe(0);
+    }
+    await page.getByRole("link", { name: "Topic orders" }).click();
+    await expect.poll(() => page.locator("h1").first().innerText()).toBe("orders");
+    await page.evaluate(() => location.assign("#/topics/ordres"));
+    await page.getByRole("link", { name: "All topics" }).click();
+    await expect.poll(() => page.locator("h1").first().innerText()).toBe("Topics");
+  });
+
   it("that answers what cannot be drawn costs one page, and says so", async () => {
     const broker = await runBroker(ops);
     const { page } = await visit(broker.opsPort, "#/topics");
