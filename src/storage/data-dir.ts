@@ -38,19 +38,22 @@ export async function lockDataDir(path: string): Promise<DirectoryLock> {
   }
 }
 
-/** Under the lock: a newer layout is a refusal, an older one is upgraded in place, and said so. Rejects DATA_DIR_UNUSABLE. */
+/**
+ * Under the lock: a newer layout is a refusal, an older one is upgraded in place, and said so. Resolves to whether it was no broker's
+ * directory before. Rejects DATA_DIR_UNUSABLE.
+ */
 export async function settleLayout(
   path: string,
   log: (event: StorageEvent) => void,
   upgrades: readonly LayoutUpgrade[] = UPGRADES,
-): Promise<void> {
+): Promise<boolean> {
   const file = join(path, LAYOUT_FILE);
   const ours = upgrades.length;
   const found = await readLayout(file, path);
-  if (found === ours) return;
+  if (found === ours) return false;
   if (found === undefined) {
     await writeLayout(file, ours);
-    return;
+    return true;
   }
   if (found > ours) throw unusable(path, `${file} ${newerText(found, ours)}`);
   for (let layout = found; layout < ours; layout++) {
@@ -60,6 +63,7 @@ export async function settleLayout(
   }
   const message = `${path} was upgraded in place from layout ${found} to ${ours}; an older broker will refuse it`;
   log({ kind: "layout.upgraded", level: "warn", dir: path, message, from: found, to: ours });
+  return false;
 }
 
 async function readLayout(file: string, path: string): Promise<number | undefined> {
@@ -68,7 +72,7 @@ async function readLayout(file: string, path: string): Promise<number | undefine
     text = await readSmallFile(file);
   } catch (cause) {
     if (isMissing(cause)) return undefined;
-    throw unusable(path, (cause as Error).message, cause);
+    throw unusable(path, `${file} ${unreadableText(cause)}`, cause);
   }
   const layout = parseLayout(text);
   if (layout === undefined) throw unusable(path, `${file} ${noLayoutText(text)}`);
@@ -86,12 +90,24 @@ export async function layoutProblem(
     if (layout === undefined) return { path: file, what: noLayoutText(text) };
     return layout > UPGRADES.length ? { path: file, what: newerText(layout, UPGRADES.length) } : undefined;
   } catch (cause) {
-    return isMissing(cause) ? undefined : { path: file, what: `cannot be read: ${(cause as Error).message}` };
+    return isMissing(cause) ? undefined : { path: file, what: unreadableText(cause) };
   }
 }
 
 const newerText = (found: number, ours: number): string =>
-  `says layout ${found}, and this broker knows layouts up to ${ours}`;
+  `says layout ${found}, and this broker knows layouts up to ${ours}: start the version that wrote it, or a newer one, or restore a ` +
+  "backup from before it";
+
+/** The system's reason, and what to do. */
+function unreadableText(cause: unknown): string {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  if (code === "EISDIR") {
+    return "is a directory, and should be a file: if this is a broker's directory, move it away, and a start writes the file anew";
+  }
+  const advice =
+    code === "EACCES" || code === "EPERM" ? ": the user that the broker runs as must be able to read it" : "";
+  return `cannot be read: ${message}${advice}`;
+}
 
 function noLayoutText(text: string): string {
   // What an interrupted backup leaves says itself what to do, and must not be made a broker's directory.

@@ -71,6 +71,8 @@ describe("O01 the program refuses what it does not understand", () => {
   it("O01 a contradiction, a file that is not there, connections that the limit of open files does not allow", async () => {
     expect((await run(["--fetch-max-bytes=1MiB"])).code).toBe(2);
     expect((await run(["--config", "/nowhere.toml"])).stderr).toContain("cannot read /nowhere.toml");
+    const named = await run([], { environment: { MILLRACE_CONFIG: "/etc/millrace.toml" } });
+    expect([named.code, named.stderr]).toEqual([2, expect.stringContaining("the file is named by --config")]);
     const { code, stderr } = await run([...flags(testSettings(tempDir("o01"))), "--connections-max=999999"]);
     expect(code).toBe(2);
     expect(stderr).toContain("connections.max: got 999999, and the limit of open files is ");
@@ -133,6 +135,25 @@ describe("the data directory", () => {
       expect(code).toBe(4);
       expect(lines.at(-1)?.msg).toContain("millrace.json");
     }
+  });
+
+  it("one with files of somebody else leaves them, and names them: as a warning where no broker was before", async () => {
+    const dir = tempDir("foreign");
+    const theirs = ["PG_VERSION", "base", "notes.txt"];
+    for (const name of ["base", "lost+found"]) mkdirSync(join(dir, name));
+    for (const name of ["PG_VERSION", "notes.txt"]) writeFileSync(join(dir, name), name);
+    const settings = { ...testSettings(dir), "socket.path": join(dir, "broker.sock") };
+    for (const isNew of [true, false]) {
+      const broker = await spawnReady(settings);
+      const told = broker.lines.filter(({ kind }) => kind === "data-dir.foreign");
+      expect(told).toMatchObject([{ entries: 3, names: theirs }]);
+      const asked = /is data\.dir the one that was meant\?$/.test(told[0]?.msg ?? "");
+      expect([asked, told[0]?.level]).toEqual([isNew, isNew ? "warn" : "info"]);
+      expect(await broker.stop()).toBe(0);
+    }
+    expect(readdirSync(dir).filter((name) => theirs.includes(name))).toEqual(theirs);
+    const own = await spawnReady(testSettings(tempDir("own")));
+    expect(own.lines.filter(({ kind }) => kind === "data-dir.foreign")).toEqual([]);
   });
 
   it("one that is named by way of a directory that is not there is the one that the name comes to", async () => {

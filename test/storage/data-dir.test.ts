@@ -1,9 +1,9 @@
 // The data directory: one broker at a time, and layouts that come and go.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { LAYOUT_FILE, lockDataDir, settleLayout } from "../../src/storage/data-dir.js";
+import { LAYOUT_FILE, layoutProblem, lockDataDir, settleLayout } from "../../src/storage/data-dir.js";
 import type { StorageEvent } from "../../src/storage/events.js";
 import { tempDir } from "../support/tmp.js";
 
@@ -30,9 +30,9 @@ it("that cannot be made is unusable", async () => {
 it("gets the layout of this broker when it is new, and keeps it", async () => {
   const dir = tempDir();
   const events: StorageEvent[] = [];
-  await settleLayout(dir, (event) => events.push(event));
+  expect(await settleLayout(dir, (event) => events.push(event))).toBe(true);
   expect(layoutIn(dir)).toEqual({ layout: 1 });
-  await settleLayout(dir, (event) => events.push(event));
+  expect(await settleLayout(dir, (event) => events.push(event))).toBe(false);
   expect(events).toEqual([]);
 });
 
@@ -40,8 +40,18 @@ it("of a newer layout is a refusal, and stays as it is", async () => {
   const dir = tempDir();
   writeFileSync(join(dir, LAYOUT_FILE), '{"layout":7}');
   await expect(settleLayout(dir, () => undefined)).rejects.toMatchObject({ code: "DATA_DIR_UNUSABLE" });
-  await expect(settleLayout(dir, () => undefined)).rejects.toThrow(/says layout 7/);
+  await expect(settleLayout(dir, () => undefined)).rejects.toThrow(
+    /says layout 7, .*: start the version that wrote it/,
+  );
   expect(layoutIn(dir)).toEqual({ layout: 7 });
+});
+
+it("whose layout file cannot be read is unusable, and says what to do", async () => {
+  const dir = tempDir();
+  mkdirSync(join(dir, LAYOUT_FILE));
+  const refused = `${join(dir, LAYOUT_FILE)} is a directory, and should be a file: if this is a broker's directory, move it away`;
+  await expect(settleLayout(dir, () => undefined)).rejects.toThrow(refused);
+  expect(await layoutProblem(dir)).toMatchObject({ what: expect.stringContaining("move it away") });
 });
 
 it("of an older layout is upgraded in place, step by step, and it is said", async () => {

@@ -130,7 +130,11 @@ export function fromEnvironment(environment: Readonly<Record<string, string | un
     if (!name.startsWith("MILLRACE_") || FOREIGN_VARIABLES.has(name) || value === undefined) continue;
     const key = keys.get(name);
     if (key !== undefined) source.entries.set(key, { value, from: `environment ${name}` });
-    else source.problems.push(`${name}: no such setting (environment)${meant(name, [...keys.keys()])}`);
+    else if (/^MILLRACE_CONFIG/.test(name)) {
+      source.problems.push(
+        `${name}: no such setting (environment); the file is named by --config, or is ${DEFAULT_CONFIG_FILE}`,
+      );
+    } else source.problems.push(`${name}: no such setting (environment)${meant(name, [...keys.keys()])}`);
   }
   return source;
 }
