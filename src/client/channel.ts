@@ -10,6 +10,7 @@ import { onAbort } from "./abort.js";
 import { addressText, type BrokerAddress } from "./address.js";
 import { AnswerCutter } from "./answer-cutter.js";
 import { settle } from "./answers.js";
+import { connectFailed, connectionClosed, connectionLost } from "./connection-failure.js";
 import { type BrokerError, brokerError } from "./errors.js";
 import { Outbox } from "./outbox.js";
 import { type Answers, type OpenRequest, type OpenRequestOf, RequestQueue, type RequestTime } from "./request-queue.js";
@@ -77,7 +78,7 @@ export class Channel {
     try {
       await new Promise<void>((resolve, reject) => {
         this.socket.once("connect", resolve);
-        void this.closed.then((error) => reject(error ?? this.closedHere()));
+        void this.closed.then((error) => reject(error ?? connectionClosed(this.address)));
       });
       this.state = "open";
     } finally {
@@ -88,7 +89,7 @@ export class Channel {
   /** Why a request cannot be sent now. */
   private refusal(): MillraceError | undefined {
     if (this.state === "open") return undefined;
-    return this.failure ?? this.closedHere();
+    return this.failure ?? connectionClosed(this.address);
   }
 
   /**
@@ -167,12 +168,12 @@ export class Channel {
 
   /** Closes at once; what is open is rejected with CLOSED. */
   destroy(): void {
-    this.finish(this.closedHere(), undefined);
+    this.finish(connectionClosed(this.address), undefined);
   }
 
   /** Ends the channel because of what came on it: nothing that follows can be trusted. Returns what everybody is told. */
   distrust(cause: MillraceError): MillraceError {
-    const error = this.lost(cause);
+    const error = connectionLost(this.address, cause);
     this.break(error);
     return error;
   }
@@ -194,7 +195,7 @@ export class Channel {
       cutter.take(bytes);
     } catch (error) {
       if (!(error instanceof MillraceError)) throw error;
-      this.break(this.lost(error));
+      this.break(connectionLost(this.address, error));
     }
     return true;
   }
@@ -232,9 +233,10 @@ export class Channel {
 
   private socketFailed(cause: Error | undefined): void {
     if (this.farewell !== undefined) this.break(this.farewell);
-    else if (this.state === "closing" && !this.queue.isAwaited()) this.finish(this.closedHere(), undefined);
-    else if (this.state === "connecting") this.break(connectFailure(this.address, cause));
-    else this.break(this.lost(cause));
+    else if (this.state === "closing" && !this.queue.isAwaited())
+      this.finish(connectionClosed(this.address), undefined);
+    else if (this.state === "connecting") this.break(connectFailed(this.address, cause));
+    else this.break(connectionLost(this.address, cause));
   }
 
   private break(error: MillraceError): void {
@@ -250,15 +252,6 @@ export class Channel {
     this.queue.failAll(toOpenRequests);
     this.tellFlushed();
     this.resolveClosed(failure);
-  }
-
-  private closedHere(): MillraceError {
-    return new MillraceError("CLOSED", `the connection to ${this.address} was closed by this program`);
-  }
-
-  private lost(cause: Error | undefined): MillraceError {
-    const why = cause === undefined ? "the broker closed it" : reasonOf(cause);
-    return new MillraceError("CONNECTION_LOST", `the connection to ${this.address} was lost: ${why}`, { cause });
   }
 }
 
@@ -282,26 +275,4 @@ function abandonOn<Kind extends RequestKind>(
     unheard();
     reject(error);
   };
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "connection refused",
-  ECONNRESET: "connection reset",
-  EPIPE: "connection reset",
-  ENOENT: "there is no such socket",
-  EACCES: "permission denied",
-  ENOTFOUND: "there is no such host",
-  ETIMEDOUT: "no answer from the host",
-  EHOSTUNREACH: "the host cannot be reached",
-};
-
-function reasonOf(error: Error): string {
-  const code = (error as NodeJS.ErrnoException).code;
-  const known = code === undefined || error instanceof MillraceError ? undefined : REASONS[code];
-  return known === undefined ? error.message || String(code) : `${known} (${code})`;
-}
-
-function connectFailure(address: string, cause: Error | undefined): MillraceError {
-  const why = cause === undefined ? "the broker closed the connection" : reasonOf(cause);
-  return new MillraceError("CONNECTION_FAILED", `could not connect to ${address}: ${why}`, { cause });
 }

@@ -7,6 +7,7 @@ import { MillraceError } from "../model/errors.js";
 import { CLIENT_RECONNECT_MS_MAX, CLIENT_RECONNECT_MS_MIN } from "../model/limits.js";
 import { onAbort, unlessAborted } from "./abort.js";
 import { Backoff } from "./backoff.js";
+import { connectionClosed } from "./connection-failure.js";
 import type { Bounds } from "./deadline.js";
 import type { Link } from "./link.js";
 import { isRetriable } from "./retriable.js";
@@ -136,8 +137,6 @@ export class SteadyLink implements LinkUser {
   }
 
   private closed(): MillraceError {
-    return (
-      this.reason ?? new MillraceError("CLOSED", `the connection to ${this.options.address} was closed by this program`)
-    );
+    return this.reason ?? connectionClosed(this.options.address);
   }
 }

@@ -24,7 +24,8 @@ import type { Batch } from "./batch.js";
 import { BatchQueue } from "./batch-queue.js";
 import { settleDoubts } from "./doubts.js";
 import { Flight } from "./flight.js";
-import { deliveryTimeout, notAlone, outcomeOf, outcomeUnknown } from "./outcome.js";
+import { GivingUp } from "./giving-up.js";
+import { notAlone, outcomeOf, outcomeUnknown } from "./outcome.js";
 import { Settling } from "./settling.js";
 import type { LogEnds, SoleWriter } from "./sole-writer.js";
 import type { SpareRegions } from "./spare-regions.js";
@@ -43,6 +44,7 @@ export abstract class Departures {
   protected readonly queue = new BatchQueue();
   private readonly flight: Flight;
   private readonly settling: Settling;
+  private readonly givingUp: GivingUp;
   private phase: Phase = "SENDING";
   private cancelPause: (() => void) | undefined;
   /** A repetition of this flight missed its place: the log's end says why. */
@@ -63,6 +65,7 @@ export abstract class Departures {
       left: (cost, callers) => this.left(cost, callers),
       end: () => this.endOfLog(),
     });
+    this.givingUp = new GivingUp(topic, partition, this.queue, this.settling, writer);
   }
 
   /** There may be something to send. */
@@ -174,14 +177,14 @@ export abstract class Departures {
     this.flight.ended(batch);
     if (batch.isUncertain) {
       this.settling.reject(batch, outcomeUnknown(this.topic, this.partition, error));
-      this.giveUpDoubts(error);
+      this.givingUp.doubts(error);
     } else if (error.code === "OFFSET_MISMATCH" && batch.demanded !== undefined) {
       void this.settling.rejectMisplaced(batch, batch.demanded);
     } else {
       this.settling.reject(batch, error);
       if (error.code !== "STORAGE_FAILURE") return;
       // A barrier that failed says nothing of what is in the log.
-      this.giveUpDoubts(error);
+      this.givingUp.doubts(error);
       this.rejectOvertakenBy(batch);
     }
   }
@@ -207,7 +210,7 @@ export abstract class Departures {
     this.queue.putBack(back);
     // Where it should stand is not known any more: sent again at the log's end, it might be there twice.
     const lost = this.writer?.isKnown === false ? back.find(({ isUncertain }) => isUncertain) : undefined;
-    if (lost?.error !== undefined) this.giveUpDoubts(lost.error);
+    if (lost?.error !== undefined) this.givingUp.doubts(lost.error);
     if (this.phase === "SHUT") this.rejectWaiting(this.fatal as MillraceError);
     if (this.phase === "LANDING" && this.flight.isEmpty) {
       this.phase = "SENDING";
@@ -269,28 +272,14 @@ export abstract class Departures {
 
   /** Rejects what may not wait any longer; `trouble`: why there is no link. */
   expire(now: number, trouble: MillraceError | undefined): void {
-    const { topic, partition, queue, settings } = this;
-    for (let { first } = queue; first !== undefined && first.deadline <= now; first = queue.first) {
-      const timeout = deliveryTimeout(`${topic}-${partition}`, settings.deliveryTimeoutMs, first.error ?? trouble);
-      if (first.isUncertain) this.giveUpDoubts(first.error ?? timeout);
-      else this.settling.reject(queue.shift() as Batch, timeout);
-    }
+    this.givingUp.expired(now, this.settings.deliveryTimeoutMs, trouble);
     // The pause was for what was refused. What comes now may be gone before it is over, and would never have been tried.
-    if (queue.first === undefined) this.endPause();
-  }
-
-  /** Of what is in doubt nobody will know: where those behind the first of them should stand is not known either. */
-  private giveUpDoubts(cause: MillraceError): void {
-    this.writer?.forget();
-    for (const batch of this.queue.takeUncertain()) {
-      this.settling.reject(batch, outcomeUnknown(this.topic, this.partition, cause));
-    }
+    if (this.queue.first === undefined) this.endPause();
   }
 
   /** Rejects everything that waits for its turn. */
   rejectWaiting(error: MillraceError): void {
-    if ([...this.queue].some(({ isUncertain }) => isUncertain)) this.giveUpDoubts(error);
-    for (const batch of this.queue.clear()) this.settling.reject(batch, error);
+    this.givingUp.all(error);
     this.endPause();
   }
 
