@@ -18,7 +18,7 @@ export async function stage(dir, prebuilds) {
   mkdirSync(dir, { recursive: true });
   writeFileSync(join(dir, "package.json"), `${JSON.stringify(packageManifest(), undefined, 2)}\n`);
   for (const name of texts) cpSync(join(root, name), join(dir, name));
-  for (const file of filesBelow(join(root, "docs"), [".md", ".png"])) copyInto(dir, file);
+  for (const file of filesBelow(join(root, "docs"), [".md", ".png", ".svg"])) copyInto(dir, file);
   for (const file of filesBelow(join(root, "examples"), [".md", ".mjs"])) copyInto(dir, file);
   for (const file of filesBelow(join(root, "test/vectors"), [""])) copyInto(dir, file);
   for (const file of filesBelow(join(root, "packaging"), [""], ["build.mjs"])) {
