@@ -131,6 +131,51 @@ describe("consume, following", () => {
     ]);
   });
 
+  it("takes up what is added to a topic of more partitions than fit a request, from their start, and keeps their place", async () => {
+    const count = FETCH_PARTITIONS_MAX + 2;
+    const broker = await FakeBroker.start({ topics: { orders: count } });
+    const { port, address } = broker;
+    const file = join(tempDir("following"), "orders.checkpoint");
+    const args = ["consume", "orders", "--broker", address, "--format", "%p:%s\n", "--checkpoint", file];
+    const running = new CliProcess([...args, "--from", "latest"]);
+    await expect.poll(() => broker.fetches.length, { timeout: 10_000 }).toBeGreaterThan(1);
+    broker.stop();
+    const again = await FakeBroker.start({ port, topics: { orders: count + 2 } });
+    again.log("orders", count).push(ascii("new"));
+    const printed = () => running.stdout.toString();
+    await expect.poll(printed, { timeout: 10_000 }).toBe(`${count}:new\n`);
+    again.log("orders", 5).push(ascii("old"));
+    await expect.poll(printed, { timeout: 10_000 }).toBe(`${count}:new\n5:old\n`);
+    running.child.kill("SIGTERM");
+    await running.exited;
+    const { positions } = JSON.parse(readFileSync(file, "utf8")) as {
+      positions: { partition: number; offset: number }[];
+    };
+    const kept = new Map(positions.map(({ partition, offset }) => [partition, offset]));
+    expect([kept.size, kept.get(5), kept.get(count), kept.get(count + 1)]).toEqual([count + 2, 1, 1, 0]);
+  });
+
+  it("says so when what is added is more than its subscription reads, and to be started anew", async () => {
+    const broker = await FakeBroker.start({ topics: { orders: 2 } });
+    const running = consume(broker.address);
+    await expect.poll(() => broker.fetches.length, { timeout: 10_000 }).toBe(1);
+    const { port } = broker;
+    broker.stop();
+    await FakeBroker.start({ port, topics: { orders: FETCH_PARTITIONS_MAX + 1 } });
+    const { code, stderr } = await running;
+    expect([code, stderr]).toEqual([1, expect.stringContaining("topic orders has more than 1000 partitions now")]);
+    expect(stderr).toContain("  started anew, consume makes as many as it takes");
+  });
+
+  it("prints no more than it may, however many requests bring records at the same time", async () => {
+    const broker = await FakeBroker.start({ topics: { orders: FETCH_PARTITIONS_MAX + 5 } });
+    for (const partition of [0, 1, FETCH_PARTITIONS_MAX, FETCH_PARTITIONS_MAX + 4]) {
+      broker.log("orders", partition).push(...Array.from({ length: 400 }, () => ascii("x".repeat(2000))));
+    }
+    const { code, stdout } = await consume(broker.address, "--max-records", "777");
+    expect([code, stdout.split("\n").length - 1]).toEqual([0, 777]);
+  });
+
   it("F20 fails when a recovery has cut what it has printed", async () => {
     const broker = await FakeBroker.start();
     const log = broker.partition("orders", 0);
