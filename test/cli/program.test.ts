@@ -170,6 +170,24 @@ describe("a partition that the broker refused to open", () => {
   });
 });
 
+describe("a broker that takes the connection and does not answer", () => {
+  it("is given up by each verb after ten seconds, and what is wrong is said, as docs/operations.md has it", async () => {
+    const { address } = await FakeBroker.start({ intercept: () => true });
+    const startedAt = performance.now();
+    const verbs = [["consume", "orders"], ["produce", "orders"], ["topics"], ["bench"]];
+    const results = await Promise.all(
+      verbs.map((verb) => millrace([...verb, "--broker", address], { stdin: ["x\n"] })),
+    );
+    const took = performance.now() - startedAt;
+    for (const { code, stderr } of results) {
+      expect(code).toBe(1);
+      expect(stderr).toContain("the broker accepts connections and does not answer: its log may say why");
+    }
+    expect(took).toBeGreaterThan(9_500);
+    expect(took).toBeLessThan(15_000);
+  }, 30_000);
+});
+
 describe("health", () => {
   it("is well when the broker answers", async () => {
     const broker = await FakeBroker.start();
