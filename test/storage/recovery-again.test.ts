@@ -4,9 +4,11 @@ import { copyFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { native } from "../../src/native/binding.js";
+import { repairPartition } from "../../src/storage/repair.js";
 import { logName } from "../../src/storage/segment-name.js";
 import { tempDir } from "../support/tmp.js";
 import { bytesOf, crashCopy, files, flipBit, logPath, overwrite } from "./support/crash.js";
+import { MovedClock } from "./support/deps.js";
 import { killedWith12 } from "./support/killed12.js";
 import { open } from "./support/opened.js";
 import { payload, payloads } from "./support/records.js";
@@ -80,6 +82,39 @@ describe("a recovery that is cut off itself", () => {
       spy.mockRestore();
     }
   });
+
+  it.each([
+    ["the log was cut", 111],
+    ["a record with a wrong payload stays", 150],
+    ["only the checkpoint was written anew", undefined],
+  ])(
+    "after a repair in which %s: what grows again has nothing behind its end that could come back",
+    async (_, flipped) => {
+      const channel = { ...segment, mode: "FILE_CHANNEL" } as const;
+      const dir = await killedWith12({ ...channel, forced: 12 });
+      if (flipped === undefined)
+        writeFileSync(join(dir, "checkpoint"), Buffer.alloc(bytesOf(join(dir, "checkpoint")).length, 1));
+      else flipBit(logPath(dir, 8), flipped);
+      for await (const step of repairPartition(dir, new MovedClock())) expect(step.kind).not.toBe("unrepaired");
+      // Either a file of its own, in which nothing ever was, or the start that scans it clears its last block.
+      const path = join(dir, files(dir, ".log").at(-1) ?? "");
+      const isNew = bytesOf(path).length === 0;
+      const { openFile } = native;
+      let opened = 0;
+      const spy = vi.spyOn(native, "openFile").mockImplementation((file, options) => {
+        if (options.writable && file === path) opened++;
+        return openFile(file, options);
+      });
+      try {
+        const again = await open(dir, channel);
+        expect([path === logPath(dir, 8), opened >= 2]).toEqual([!isNew, !isNew]);
+        expect(isNew).toBe(flipped === 150);
+        await again.close();
+      } finally {
+        spy.mockRestore();
+      }
+    },
+  );
 
   it("between moving segments away: the rest is found behind the gap", async () => {
     const dir = await killedWith12(segment);
