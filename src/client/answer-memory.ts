@@ -3,6 +3,7 @@
 // to another ArrayBuffer, which takes it from under every view: a record kept by mistake is empty, and never shows another's bytes.
 
 import { CLIENT_SPARE_BYTES, CLIENT_SPARE_GRANULE_BYTES } from "../model/limits.js";
+import { keepHeapFor } from "./kept-heap.js";
 
 /** How many batches lie in a buffer that are not given back. */
 const batchesIn = new WeakMap<ArrayBufferLike, number>();
@@ -20,6 +21,7 @@ export function answerMemory(bytes: number): Uint8Array {
     spareBytes -= buffer.byteLength;
     return new Uint8Array(buffer, 0, bytes);
   }
+  keepHeapFor(bytes);
   const rounded = Math.ceil(bytes / CLIENT_SPARE_GRANULE_BYTES) * CLIENT_SPARE_GRANULE_BYTES;
   return Buffer.allocUnsafeSlow(bytes < CLIENT_SPARE_GRANULE_BYTES ? bytes : rounded).subarray(0, bytes);
 }

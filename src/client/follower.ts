@@ -2,6 +2,7 @@
 // so that what was read is not read again and nothing is left out. The broker waits until something comes (FETCH v3, v2), so
 // a follower that has caught up costs a request in twenty seconds. What records are is read-position.ts's.
 
+import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MillraceError } from "../model/errors.js";
 import {
@@ -11,6 +12,7 @@ import {
   CLIENT_RECONNECT_MS_MIN,
 } from "../model/limits.js";
 import { onAbort, unlessAborted } from "./abort.js";
+import { AnswerSize } from "./answer-size.js";
 import { Backoff } from "./backoff.js";
 import { type Failure, fetchRound, type Round } from "./fetch-round.js";
 import type { Link } from "./link.js";
@@ -50,6 +52,8 @@ export interface FollowerOptions {
   readonly reconnected?: (link: Link) => Promise<readonly ReadPosition[]>;
   /** For the jitter of the pauses; in [0, 1). */
   readonly random?: () => number;
+  /** Milliseconds that never go back: how quick the reader is. */
+  readonly monotonicNow?: () => number;
 }
 
 /** What was read, and what no other connection puts right. */
@@ -58,6 +62,8 @@ type Read = Pick<Round, "batches" | "failures">;
 export class Follower implements AsyncIterable<readonly RecordBatch[]> {
   private readonly positions: ReadPosition[];
   private readonly maxBytes: number;
+  private readonly answerSize: AnswerSize;
+  private readonly now: () => number;
   private readonly backoff: Backoff;
   private connection: Link | undefined;
   private connectedOnce = false;
@@ -72,6 +78,8 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
     this.positions = [...options.positions];
     const largest = Math.max(...options.positions.map(({ maxBytes }) => maxBytes));
     this.maxBytes = options.maxBytes ?? Math.max(CLIENT_FOLLOW_BYTES, largest);
+    this.answerSize = new AnswerSize(this.maxBytes);
+    this.now = options.monotonicNow ?? (() => performance.now());
     this.backoff = new Backoff(CLIENT_RECONNECT_MS_MIN, CLIENT_RECONNECT_MS_MAX, options.random ?? Math.random);
   }
 
@@ -91,7 +99,13 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
         const { batches, failures }: Read = await next;
         signal?.throwIfAborted();
         next = failures.length === 0 ? this.ahead() : undefined;
-        if (batches.length > 0) yield batches;
+        if (batches.length > 0) {
+          // Before they may be released.
+          const bytes = batches.reduce((sum, batch) => sum + batch.bytes.length, 0);
+          const givenAt = this.now();
+          yield batches;
+          this.answerSize.handled(bytes, this.now() - givenAt);
+        }
         if (failures.length === 0) continue;
         await this.restart(failures);
         next = this.ahead();
@@ -161,6 +175,7 @@ export class Follower implements AsyncIterable<readonly RecordBatch[]> {
       // Without an await in between, the request leaves before what came last is given.
       const connection = this.connection ?? (await this.connected());
       const inTurn = this.inTurn();
+      this.answerSize.share(inTurn);
       const bytes = Math.max(this.maxBytes, inTurn[0]?.wantedBytes ?? 0);
       // The first answer after a cut says that the broker is back: with nothing to read it would come only after the wait.
       const isAtOnce = this.failing || inTurn.some(({ isToBeChecked }) => isToBeChecked);

@@ -8,7 +8,11 @@ import { badMinBytes, INT32_MAX, outOfRange } from "./checks.js";
 
 /** How much a reader asks for, in bytes as stored. */
 export interface ReadBounds {
-  /** At most so many bytes of a partition at a time, at least 16. Default 1 MiB, or less where another bound is. */
+  /**
+   * At most so many bytes of a partition at a time, at least 16. Default 1 MiB, or less where another bound is. A subscription that has
+   * much to read asks for more than that, up to `answerBytes`, while its reader is so quick that he has handled that much within a tenth
+   * of a second; with a number here it never does.
+   */
   readonly maxBytes?: number;
   /**
    * When the next record is larger than `maxBytes`, ask for as much as it takes, up to this; what is larger ends the reading with

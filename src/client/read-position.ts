@@ -29,6 +29,9 @@ export class ReadPosition {
   readonly maxBytes: number;
   /** How much to ask for now. */
   wantedBytes: number;
+  /** What it asks for again behind a record that took more. */
+  private usualBytes: number;
+  private readonly isMaxBytesGiven: boolean;
   private limit: number;
   private readonly isLimitGiven: boolean;
   private readonly walked = new Uint32Array(WALK_COLUMNS);
@@ -57,6 +60,8 @@ export class ReadPosition {
     const bad = badBounds(bounds);
     if (bad !== undefined) throw bad;
     this.maxBytes = maxBytesOf(bounds);
+    this.usualBytes = this.maxBytes;
+    this.isMaxBytesGiven = bounds.maxBytes !== undefined;
     this.limit = bounds.maxBytesLimit ?? this.maxBytes;
     this.isLimitGiven = bounds.maxBytesLimit !== undefined;
     this.partition = partitionId(metadata.partition);
@@ -113,11 +118,19 @@ export class ReadPosition {
     if (!this.isLimitGiven) this.limit = Math.max(this.limit, Math.min(bytes, INT32_MAX));
   }
 
+  /** Where no `maxBytes` was given, it asks for so many bytes instead, as far as it may, and for no less than it does by default. */
+  askFor(bytes: number): void {
+    if (this.isMaxBytesGiven) return;
+    const isUsual = this.wantedBytes === this.usualBytes;
+    this.usualBytes = Math.max(this.maxBytes, Math.min(bytes, this.limit));
+    if (isUsual) this.wantedBytes = this.usualBytes;
+  }
+
   moveTo(next: Offset, epoch: number): void {
     this.answered = false;
     this.at = next;
     this.seenEpoch = epoch;
-    this.wantedBytes = this.maxBytes;
+    this.wantedBytes = this.usualBytes;
   }
 
   /**
@@ -144,7 +157,7 @@ export class ReadPosition {
     }
     this.end = highWatermark;
     this.seenEpoch = epoch === UNKNOWN ? this.seenEpoch : epoch;
-    this.wantedBytes = this.maxBytes;
+    this.wantedBytes = this.usualBytes;
     // A wrong record behind whole ones is where the next answer begins, and that one says so.
     this.at = offset(from + records);
     const ranges = this.ranges.slice(0, 2 * records);

@@ -222,6 +222,10 @@ export const CLIENT_READ_HEAD_BYTES = 4 * 1024;
 export const CLIENT_SPARE_BYTES = 8 * 1024 * 1024;
 /** Memory for answers is measured in such steps, so that an answer a few bytes longer fits where another was; below it, nothing is kept. */
 export const CLIENT_SPARE_GRANULE_BYTES = 64 * 1024;
+/** From such an answer on the heap is told to keep what was freed: those of the default size come at no such speed. */
+export const CLIENT_LARGE_ANSWER_BYTES = 2 * 1024 * 1024;
+/** The largest block that glibc learns from when it is freed (32 MiB), with what it adds to it itself. */
+export const CLIENT_HEAP_LESSON_BYTES = 32 * 1024 * 1024 - 64 * 1024;
 /** Small requests of one tick are gathered in such chunks; a larger one gets a chunk of its own. */
 export const CLIENT_CHUNK_BYTES = 64 * 1024;
 /** Requests of one tick are sent before the tick's end once they are so many bytes, so that the kernel can begin. */

@@ -33,8 +33,8 @@ export interface SubscriptionOptions extends ReadBounds {
    */
   readonly partitions?: readonly number[];
   /**
-   * At most so many bytes for all partitions in one answer; at least `maxBytes`. Default 4 MiB, or `maxBytes` when that is more. A record
-   * that is larger comes alone, up to `maxBytesLimit`.
+   * At most so many bytes for all partitions in one answer; at least `maxBytes`. Default 4 MiB, or `maxBytes` when that is more. Where no
+   * `maxBytes` is given it is shared by the partitions that have more to read. A record that is larger comes alone, up to `maxBytesLimit`.
    */
   readonly answerBytes?: number;
   /** Ends it: the iteration throws the signal's reason, and the connection is closed. */
