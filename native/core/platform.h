@@ -35,6 +35,12 @@ int ForceFileData(int fd);
 /** Forces a range of a shared mapping of `fd`, begun at a page, to the medium. */
 int ForceMapped(int fd, void* address, std::size_t bytes);
 
+/**
+ * On ext4 sets the time of the last access to now, which begins a transaction of the journal: EROFS or EIO
+ * where it is known by now that nothing can be changed there any more, else 0.
+ */
+int TouchAccessTime(int fd);
+
 enum class ReserveResult { kReserved, kFailed, kUnsupported };
 /** Blocks for [from, to), without changing the file's size. kFailed leaves errno. */
 ReserveResult ReserveBlocks(int fd, off_t from, off_t to);
