@@ -12,22 +12,35 @@ import { commandLine } from "./lib/tools.js";
 import type { ConsumeSample } from "./sides/consume.js";
 
 const LOG_BYTES = 256 << 20;
-const MAX_BYTES = 1 << 20;
+/** What a client asks for at first, and what it asks for when its reader is quick. */
+const USUAL_BYTES = 1 << 20;
+const LARGE_BYTES = 4 << 20;
 const BATCH_BYTES = 64 << 10;
 
 interface Way {
   readonly name: string;
-  readonly by: "batches" | "records" | "poll";
+  readonly by: "batches" | "ranges" | "records" | "poll";
   readonly verification: "native" | "javascript";
   readonly release?: boolean;
+  /** Undefined: as much as the client wants. */
+  readonly maxBytes?: number;
 }
 
 const WAYS: readonly Way[] = [
   { name: "replay(), batches", by: "batches", verification: "native" },
   { name: "replay(), batches released", by: "batches", verification: "native", release: true },
+  { name: "replay(), ranges, released", by: "ranges", verification: "native", release: true },
+  { name: "replay(), batches of 1 MiB", by: "batches", verification: "native", maxBytes: USUAL_BYTES },
   { name: "replay().records()", by: "records", verification: "native" },
   { name: "client.consumer(), poll()", by: "poll", verification: "native" },
   { name: "client.consumer(), poll(), released", by: "poll", verification: "native", release: true },
+  {
+    name: "client.consumer(), poll(), 4 MiB, released",
+    by: "poll",
+    verification: "native",
+    release: true,
+    maxBytes: LARGE_BYTES,
+  },
 ];
 /** As it is where there is no addon; without sums it makes no difference. */
 const IN_JAVASCRIPT: Way = { name: "replay(), batches, in JavaScript", by: "batches", verification: "javascript" };
@@ -52,7 +65,7 @@ function consumed(stand: Stand, { server }: Filled, way: Way, measure: string, s
     broker,
     topic: TOPIC,
     by: way.by,
-    "max-bytes": MAX_BYTES,
+    "max-bytes": way.maxBytes ?? 0,
     seconds,
     measure,
     verification: way.verification,
@@ -60,10 +73,10 @@ function consumed(stand: Stand, { server }: Filled, way: Way, measure: string, s
   });
 }
 
-const sideCommand = ({ by, verification, release }: Way, measure: string): string =>
+const sideCommand = ({ by, verification, release, maxBytes }: Way, measure: string): string =>
   commandLine("bench/sides/consume", {
     by,
-    "max-bytes": MAX_BYTES,
+    "max-bytes": maxBytes ?? 0,
     measure,
     verification,
     release: String(release ?? false),
@@ -88,13 +101,15 @@ interface Yardstick {
   readonly name: string;
   readonly depth: number;
   readonly verify: boolean;
+  readonly maxBytes: number;
 }
 
-/** The last is what the others are held against: it has as many requests in flight as a reader has. */
+/** The last is what the others are held against: it has as many requests in flight as a reader has, and answers as large. */
 const YARDSTICKS: readonly Yardstick[] = [
-  { name: "load generator, two in flight", depth: 2, verify: false },
-  { name: "load generator, one in flight, verifies sums", depth: 1, verify: true },
-  { name: "load generator, one in flight", depth: 1, verify: false },
+  { name: "load generator, two in flight", depth: 2, verify: false, maxBytes: USUAL_BYTES },
+  { name: "load generator, one in flight, 1 MiB", depth: 1, verify: false, maxBytes: USUAL_BYTES },
+  { name: "load generator, one in flight, verifies sums", depth: 1, verify: true, maxBytes: LARGE_BYTES },
+  { name: "load generator, one in flight", depth: 1, verify: false, maxBytes: LARGE_BYTES },
 ];
 
 function yardsticks(stand: Stand, filled: Filled, seconds: number): Side[] {
@@ -106,13 +121,13 @@ function yardsticks(stand: Stand, filled: Filled, seconds: number): Side[] {
 function rawSide(
   stand: Stand,
   { server, recordBytes, records }: Filled,
-  { name, depth, verify }: Yardstick,
+  { name, depth, verify, maxBytes }: Yardstick,
   seconds: number,
 ): Side {
   const load = {
     api: "fetch",
     topic: TOPIC,
-    "max-bytes": MAX_BYTES,
+    "max-bytes": maxBytes,
     size: recordBytes,
     range: records,
     connections: 1,
@@ -160,11 +175,11 @@ export const clientConsumer: Question = {
   name: "client-consumer",
   title: "The client reading a topic, in records of 1 KiB and of 128 bytes",
   about:
-    `Over loopback, one connection, ${MAX_BYTES >> 20} MiB an answer, through a log of ${LOG_BYTES >> 20} MiB in the page cache from start to end, again and ` +
+    `Over loopback, one connection, answers as large as the client asks for (up to ${LARGE_BYTES >> 20} MiB, polls ${USUAL_BYTES >> 20}) unless the row says it, through a log of ${LOG_BYTES >> 20} MiB in the page cache from start to end, again and ` +
     "again. The client is the package's, in a process of its own, looks at every record and, with crc32c, has verified its sum, by the addon or in " +
-    "JavaScript; *released* says that it gives each batch back. The load " +
-    "generator takes the same answers into one small buffer and looks at nothing, or at the sums alone; a reader has one request in flight, as it knows " +
-    "the next offset only from the answer. Heap: what the client allocates for a record, without the " +
+    "JavaScript; *released* says that it gives each batch back, *ranges* that it looks at records where they lie, without a view of each. The load " +
+    "generator takes answers of 4 MiB, or of 1, into one small buffer and looks at nothing, or at the sums alone; a reader has one request in flight, as " +
+    "it knows the next offset only from the answer. Heap: what the client allocates for a record, without the " +
     "bytes themselves, which are views.",
   ask: async (stand, measure) => {
     const seconds = stand.quick ? 1 : 3;
