@@ -41,7 +41,7 @@ const EXPECTED: Readonly<Record<string, readonly unknown[][]>> = {
   "checkpoint/file.ts": [[["first"], ["second"]]],
   "checkpoint/memory.ts": [[[1]]],
   "producer/producer.ts": [[[0, 2], [2]], [[2]], [[2]], [[3], ["OFFSET_MISMATCH", 3]], []],
-  "record-batch.ts": [[[11]]],
+  "record-batch.ts": [[[1]], [[11]]],
   "subscription/checkpointed.ts": [[["deliver first"], ["deliver second"]]],
   "subscription/subscription.ts": [[["orders-0 0: first"], ["orders-0 1: second"]]],
 };
