@@ -52,6 +52,8 @@ enum class Pause : std::uint8_t {
   kForRoom,
   /** What lies in its socket is not a whole frame, which is all that may be taken; until more has come. */
   kForRest,
+  /** Until some of its requests are answered, because it has as many open as it may while requests crowd. */
+  kForAnswers,
 };
 
 struct Connection {
@@ -106,6 +108,9 @@ struct Connection {
 
   std::int64_t frame_since_ms = 0;
   std::int64_t progress_ms = 0;
+  /** When its peer was last seen to take something of what its socket holds, and how much that was. */
+  std::int64_t taken_ms = 0;
+  std::int64_t in_socket = -1;
   std::int64_t active_ms = 0;
   std::int64_t linger_until_ms = 0;
 

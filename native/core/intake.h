@@ -54,6 +54,9 @@ class Intake {
 
   void Reset() { used_ = rows_ = 0; }
   std::uint32_t rows() const { return rows_; }
+  /** How many frames of one connection may be open. Not changed while one is read. */
+  std::uint32_t requests_max() const { return requests_max_; }
+  void set_requests_max(std::uint32_t max) { requests_max_ = max; }
   /**
    * It has a turn's worth, the rest waits. The room for one large frame is not for many small ones, or a turn
    * would walk through more memory than the processor's cache holds.
@@ -83,7 +86,7 @@ class Intake {
   std::int32_t* const table_;
   const std::uint32_t rows_max_;
   const std::uint32_t max_frame_bytes_;
-  const std::uint32_t requests_max_;
+  std::uint32_t requests_max_;
   std::size_t used_ = 0;
   std::uint32_t rows_ = 0;
 };

@@ -137,7 +137,9 @@ void Selector::Quiet(Connection& c, std::uint8_t ready) {
   // A hang-up is reported whether it is watched for or not. What came before it may still be read later.
   const bool hung_up = (ready & ready::kHangup) != 0;
   Watch(c, hung_up ? interest::kUnwatched : static_cast<std::uint8_t>(c.watched & interest::kWrite));
-  if (MayTake(c) && !c.peer_done) PauseReading(c, Pause::kForRoom);
+  if (c.peer_done) return;
+  if (MayTake(c)) return PauseReading(c, Pause::kForRoom);
+  if (crowded_) PauseReading(c, Pause::kForAnswers);
 }
 
 bool Selector::OutOfTime() {
@@ -158,7 +160,11 @@ void Selector::ReadFrom(Connection& c) {
   }
   c.read_turn = turn_;
   c.pause = Pause::kNone;
-  const IntakeResult result = intake_.Read(c, budget, now_ms_, receives == Receives::kWholeFrames);
+  IntakeResult result = intake_.Read(c, budget, now_ms_, receives == Receives::kWholeFrames);
+  if (result.left == Left::kLargePart && !paused_ && !gathers_full_) {
+    // There is room for it. Its prefix is taken, and from then on it is the frame that is gathered.
+    result = intake_.Read(c, kFramePrefixBytes, now_ms_);
+  }
   if (result.received > 0) {
     tables_.counters[counter::kBytesIn] += static_cast<double>(result.received);
     c.active_ms = now_ms_;
@@ -180,6 +186,7 @@ void Selector::ReadFrom(Connection& c) {
       PushBacklog(c);
       break;
     case IntakeStop::kRequests:
+      if (crowded_) PauseReading(c, Pause::kForAnswers);
       break;
     case IntakeStop::kEndOfStream:
       c.peer_done = true;
@@ -202,6 +209,16 @@ void Selector::ReadFrom(Connection& c) {
   CheckQueued();
 }
 
+/** What it holds back is handed over in the next turn, when it may be. */
+void Selector::GoOnWithHeld(Connection& c) {
+  if (!c.held || !MayTake(c)) return;
+  c.held = false;
+  if (c.gather.empty()) return;
+  // A frame that could not go on because of us gets its whole time again.
+  c.frame_since_ms = now_ms_;
+  PushBacklog(c);
+}
+
 /** Who waits for an answer that may take its time should not hold a connection for somebody who is gone. */
 void Selector::TellInputEnded(const Connection& c) {
   if (c.open > 0) closings_.push_back({c.id, CloseReason::kInputEnded});
@@ -217,6 +234,7 @@ void Selector::WorkBacklog() {
       ReadFrom(*c);
     } else {
       c->held = true;
+      if (crowded_) PauseReading(*c, Pause::kForAnswers);
     }
   }
   working_.clear();

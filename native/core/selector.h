@@ -133,6 +133,7 @@ class Selector {
   void Quiet(Connection& c, std::uint8_t ready);
   void ReadFrom(Connection& c);
   void TellInputEnded(const Connection& c);
+  void GoOnWithHeld(Connection& c);
   void WorkBacklog();
   bool OutOfTime();
   std::uint32_t ReportClosings();
@@ -175,9 +176,15 @@ class Selector {
   void SetGathering(Connection& c, bool gathering);
   void Recount(Connection& c);
   void CheckOutput(Connection& c);
+  double Queued() const;
   void CheckQueued();
   void LetOldestGatherOn();
   void Publish();
+
+  // selector_shed.cc: who goes when there is no other way
+  void Shed();
+  double Holds(const Connection& c) const;
+  bool TakesNothing(Connection& c) const;
 
   const SelectorOptions options_;
   SelectorTables tables_;
@@ -205,6 +212,8 @@ class Selector {
   bool paused_ = false;
   /** At what gathered frames may take of it. */
   bool gathers_full_ = false;
+  /** Requests fill so much of it that a connection may have only few. */
+  bool crowded_ = false;
   bool doors_paused_ = false;
   bool finishing_ = false;
   bool destroyed_ = false;

@@ -43,6 +43,9 @@ enum class CloseReason : std::int32_t {
   /** No end: nothing more will be taken from the peer, and requests of it are open. Reported once, before its
      end. */
   kInputEnded = 9,
+  /** Reading was paused by the bound on all queued bytes, it held more than its part, and its peer took
+     nothing. */
+  kShed = 10,
 };
 
 /** Slots of the shared counters, double each. */
@@ -63,8 +66,9 @@ constexpr std::uint32_t kListenerPauses = 12;
 constexpr std::uint32_t kTurns = 13;
 constexpr std::uint32_t kLongestTurnUs = 14;
 constexpr std::uint32_t kFileFailures = 15;
+constexpr std::uint32_t kShed = 16;
 }  // namespace selector_counter
-constexpr std::uint32_t kSelectorCounters = 16;
+constexpr std::uint32_t kSelectorCounters = 17;
 
 // A connection id: 20 bits of slot below 11 bits of generation, positive as an int32.
 constexpr std::uint32_t kSlotBits = 20;

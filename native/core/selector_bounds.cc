@@ -17,20 +17,30 @@ constexpr double kResumeBelow = 0.75;
 // Frames that are not complete may take this much of the bound. The rest is for requests that are whole and
 // for their answers, so that no number of slow senders keeps others from being served.
 constexpr double kGatherShare = 0.75;
+// When requests fill this much of it, whole or not, a connection may have so few of them open. A thousand of
+// each were in everybody's way before, as answers leave in order: behind one that its peer does not take all
+// the others wait, however many there are. A quarter, since answers may take one and a turn's worth comes on
+// top.
+constexpr double kCrowdedShare = 0.25;
+constexpr std::uint32_t kCrowdedRequests = 16;
 }  // namespace
 
 /** Whether more requests of it may be handed over. */
 bool Selector::MayTake(const Connection& c) const {
-  return c.state == ConnectionState::kOpen && c.open < options_.requests_max && !c.output_full;
+  return c.state == ConnectionState::kOpen && c.open < intake_.requests_max() && !c.output_full;
 }
 
 /**
  * What of it may be received, as far as others are concerned. Where gathered frames have no more room, one
  * that holds nothing is still read as long as nothing has to be kept of it, and one that is in the middle of
  * a small frame goes on with it: clients that only have small requests should not notice who fills the room.
+ * Where requests crowd, what a connection may not hand over yet stays in its socket.
  */
 Selector::Receives Selector::MayReceive(const Connection& c) const {
   if (c.peer_done) return Receives::kNothing;
+  if (crowded_ && !paused_ && !gathers_full_) {
+    return c.gather.empty() ? Receives::kWholeFrames : Receives::kRestOfFrame;
+  }
   if (!paused_ && !gathers_full_) return Receives::kAll;
   if (&c == oldest_) return Receives::kRestOfFrame;
   if (paused_) return Receives::kNothing;
@@ -52,7 +62,7 @@ void Selector::Rearm(Connection& c) {
   bool reads = c.watched != interest::kUnwatched && (c.watched & interest::kRead) != 0;
   bool only_news = false;
   if (MayTake(c) && !c.peer_done) {
-    if (c.pause == Pause::kNone) reads = true;
+    if (c.pause == Pause::kNone || c.pause == Pause::kForAnswers) reads = true;
     if (c.pause == Pause::kForRoom && &c != oldest_) reads = false;
     // Not while it writes, for which a poller that tells only news is not enough. It comes back here
     // afterwards.
@@ -89,6 +99,7 @@ void Selector::ResumePaused(bool all) {
     }
     c->in_paused = false;
     c->pause = Pause::kNone;
+    GoOnWithHeld(*c);
     Rearm(*c);
   }
   paused_ids_.resize(left);
@@ -139,19 +150,28 @@ void Selector::CheckOutput(Connection& c) {
   }
 }
 
+double Selector::Queued() const {
+  return static_cast<double>(gathered_) + static_cast<double>(output_) +
+         tables_.counters[counter::kExternalQueuedBytes];
+}
+
 /** Pauses at the bound on all queued bytes, and at that on gathered ones; resumes below three quarters of it.
  */
 void Selector::CheckQueued() {
   const auto gathered = static_cast<double>(gathered_);
-  const double queued =
-      gathered + static_cast<double>(output_) + tables_.counters[counter::kExternalQueuedBytes];
   const double bound = options_.queued_bytes_max;
   const bool was_paused = paused_;
   const bool was_full = gathers_full_;
-  paused_ = queued >= (was_paused ? bound * kResumeBelow : bound);
+  const bool was_crowded = crowded_;
+  paused_ = Queued() >= (was_paused ? bound * kResumeBelow : bound);
   gathers_full_ = gathered >= bound * kGatherShare * (was_full ? kResumeBelow : 1);
+  const double requests = gathered + tables_.counters[counter::kExternalQueuedBytes];
+  crowded_ = requests >= bound * kCrowdedShare * (was_crowded ? kResumeBelow : 1);
+  intake_.set_requests_max(crowded_ ? std::min(kCrowdedRequests, options_.requests_max)
+                                    : options_.requests_max);
   if ((paused_ || gathers_full_) && !was_paused && !was_full) tables_.counters[counter::kPauses] += 1;
-  if (paused_ || (!was_paused && !was_full)) return;
+  const bool eased = was_paused || was_full || (was_crowded && !crowded_);
+  if (paused_ || !eased) return;
   if (!gathers_full_)
     ResumePaused(true);
   else if (was_paused)

@@ -80,6 +80,7 @@ void Selector::CloseNow(Connection& c, CloseReason reason) {
   c.dropping = false;
   c.open = 0;
   c.warm_until = 0;
+  c.in_socket = -1;
   closings_.push_back({id, reason});
   live_--;
   ResumeDoors();
@@ -95,6 +96,7 @@ void Selector::Sweep() {
   // Descriptors may have come free elsewhere in the process.
   ResumeDoors();
   CheckQueued();
+  if (paused_) Shed();
   LetOldestGatherOn();
   Publish();
 }

@@ -167,14 +167,7 @@ void Selector::AfterSend(Connection& c) {
   }
   if (c.sending == Sending::kLate) PushLate(c);
   CheckOutput(c);
-  if (c.held && MayTake(c)) {
-    c.held = false;
-    if (!c.gather.empty()) {
-      // A frame that could not go on because of us gets its whole time again.
-      c.frame_since_ms = now_ms_;
-      PushBacklog(c);
-    }
-  }
+  GoOnWithHeld(c);
   Rearm(c);
   SettleEnd(c);
 }

@@ -45,6 +45,8 @@ ssize_t SendBytes(int fd, const std::uint8_t* bytes, std::size_t count, bool mor
 /** Two pieces of memory, one behind the other. */
 ssize_t SendTwo(int fd, const std::uint8_t* first, std::size_t first_count, const std::uint8_t* second,
                 std::size_t second_count);
+/** Bytes that were sent and that the peer's system has not taken; −1 where that is not known. */
+std::int64_t UntakenBytes(int fd);
 /** 0 is the end of the file. */
 ssize_t SendFile(int socket, int file, off_t position, std::size_t count);
 

@@ -33,6 +33,12 @@ ssize_t SendBytes(int fd, const std::uint8_t* bytes, std::size_t count, bool) {
   }
 }
 
+std::int64_t UntakenBytes(int fd) {
+  int bytes = 0;
+  socklen_t size = sizeof bytes;
+  return getsockopt(fd, SOL_SOCKET, SO_NWRITE, &bytes, &size) == 0 ? bytes : -1;
+}
+
 ssize_t SendFile(int socket, int file, off_t position, std::size_t count) {
   for (;;) {
     off_t moved = static_cast<off_t>(count);

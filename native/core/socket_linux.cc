@@ -1,5 +1,7 @@
 // accept4, MSG_NOSIGNAL, MSG_MORE and sendfile as Linux has them.
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 
@@ -30,6 +32,11 @@ ssize_t SendFile(int socket, int file, off_t position, std::size_t count) {
     if (sent >= 0) return sent;
     if (errno != EINTR) return -errno;
   }
+}
+
+std::int64_t UntakenBytes(int fd) {
+  int bytes = 0;
+  return ioctl(fd, SIOCOUTQ, &bytes) == 0 ? bytes : -1;
 }
 
 }  // namespace millrace

@@ -99,7 +99,8 @@ void AddSelectorAbi(napi_env env, napi_value table) {
             {"LOCAL", Value(CloseReason::kLocal)},
             {"FILE_SHORT", Value(CloseReason::kFileShort)},
             {"FILE_ERROR", Value(CloseReason::kFileError)},
-            {"INPUT_ENDED", Value(CloseReason::kInputEnded)}});
+            {"INPUT_ENDED", Value(CloseReason::kInputEnded)},
+            {"SHED", Value(CloseReason::kShed)}});
   AddGroup(env, table, "SelectorCounter",
            {{"EXTERNAL_QUEUED_BYTES", selector_counter::kExternalQueuedBytes},
             {"GATHERED_BYTES", selector_counter::kGatheredBytes},
@@ -116,7 +117,8 @@ void AddSelectorAbi(napi_env env, napi_value table) {
             {"LISTENER_PAUSES", selector_counter::kListenerPauses},
             {"TURNS", selector_counter::kTurns},
             {"LONGEST_TURN_US", selector_counter::kLongestTurnUs},
-            {"FILE_FAILURES", selector_counter::kFileFailures}});
+            {"FILE_FAILURES", selector_counter::kFileFailures},
+            {"SHED", selector_counter::kShed}});
 }
 
 napi_value Abi(napi_env env, napi_callback_info) {

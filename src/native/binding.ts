@@ -226,6 +226,8 @@ export const CloseReason = {
    * may want its answers still; reported once, before its end.
    */
   INPUT_ENDED: 9,
+  /** Reading was paused by `queuedBytesMax`, it held more than its part of it, and its peer took nothing. */
+  SHED: 10,
 } as const;
 export type CloseReason = (typeof CloseReason)[keyof typeof CloseReason];
 
@@ -255,8 +257,10 @@ export const SelectorCounter = {
   LONGEST_TURN_US: 14,
   /** Slices that could not be read when they were to be sent. */
   FILE_FAILURES: 15,
+  /** Connections that were closed with {@link CloseReason} SHED. */
+  SHED: 16,
 } as const;
-export const SELECTOR_COUNTERS = 16;
+export const SELECTOR_COUNTERS = 17;
 
 /** A slice that could not be read when it was to be sent. */
 export interface FileFailure {
@@ -326,7 +330,10 @@ export interface NativeSelector {
   close(connection: number, now: boolean): void;
   /** Stops reading from all, sends what is queued, shuts down the sending side, reads what still comes for `lingerMs`, closes. */
   finish(lingerMs: number): Promise<void>;
-  /** Closes connections that outstayed a time limit. Called about once a second. */
+  /**
+   * Closes connections that outstayed a time limit, and those whose peers take nothing while that keeps everybody from being
+   * read. Called about once a second.
+   */
   sweep(): void;
   /** Bytes waiting to be sent on a connection (for tests and the console). */
   queuedBytes(connection: number): number;

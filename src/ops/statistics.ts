@@ -38,6 +38,8 @@ export interface BrokerStatistics {
   readonly coldReads: number;
   /** Times that reading from connections stopped because of `queued.bytes.max`. */
   readonly pauses: number;
+  /** Connections that were closed so that reading goes on, because their clients took no answers. */
+  readonly connectionsShed: number;
   /** Times that no connection was accepted, for want of descriptors or because of `connections.max`. */
   readonly listenerPauses: number;
   /** Turns of the selector, and how long the longest of them took, what it called included. */
@@ -74,6 +76,7 @@ export function statisticsOf(broker: Broker, server: Server): BrokerStatistics {
     heapBytes: sockets[SelectorCounter.HEAP_BYTES],
     coldReads: sockets[SelectorCounter.COLD_READS],
     pauses: sockets[SelectorCounter.PAUSES],
+    connectionsShed: sockets[SelectorCounter.SHED],
     listenerPauses: sockets[SelectorCounter.LISTENER_PAUSES],
     turns: sockets[SelectorCounter.TURNS],
     longestTurnMicroseconds: sockets[SelectorCounter.LONGEST_TURN_US],

@@ -1,6 +1,7 @@
 // Tells the operator when the broker takes less than it is offered: when reading from connections stops because of
-// queued.bytes.max, when no connection is accepted, and when that is over. The selector counts; this looks once a second and
-// says it once in a while, because under a load that is too high it happens thousands of times.
+// queued.bytes.max, when connections are closed so that it goes on, when no connection is accepted, and when that is over. The
+// selector counts; this looks once a second and says it once in a while, because under a load that is too high it happens
+// thousands of times.
 
 import type { OperatorLog } from "../broker/options.js";
 import { PAUSE_LOG_MS } from "../model/limits.js";
@@ -43,6 +44,8 @@ export class PauseWatch {
   /** When a pause was last seen, and told; undefined: it is over. */
   private readonly seenAt: (number | undefined)[] = TOLD.map(() => undefined);
   private readonly toldAt: number[] = TOLD.map(() => Number.NEGATIVE_INFINITY);
+  private shedTold = 0;
+  private shedToldAt = Number.NEGATIVE_INFINITY;
 
   constructor(
     private readonly counters: Float64Array,
@@ -55,6 +58,20 @@ export class PauseWatch {
 
   look(): void {
     for (let i = 0; i < TOLD.length; i++) this.lookAt(i, TOLD[i]);
+    this.lookAtShed();
+  }
+
+  /** Each is an end and no state, so there is nothing to tell when it is over. */
+  private lookAtShed(): void {
+    const now = this.now();
+    const times = this.counters[SelectorCounter.SHED] - this.shedTold;
+    if (times === 0 || now - this.shedToldAt < PAUSE_LOG_MS) return;
+    const connections = this.counters[SelectorCounter.CONNECTIONS];
+    const sentence =
+      "connections were closed whose clients take no answers: what was held for them had come to queued.bytes.max";
+    this.log.warn({ kind: "connections.shed", times, connections }, sentence);
+    this.shedTold += times;
+    this.shedToldAt = now;
   }
 
   private lookAt(i: number, { paused, resumed, counter, sentence, over }: Told): void {

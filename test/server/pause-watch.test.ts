@@ -47,6 +47,17 @@ describe("pauses", () => {
     expect(play.seconds(1, pause)).toEqual(["connections.paused 100"]);
   });
 
+  it("that end connections are told at once, then every ten seconds with how many, and not that they are over", () => {
+    const play = new Play();
+    const shed = () => {
+      play.counters[SelectorCounter.SHED] += 5;
+    };
+    expect(play.seconds(3)).toEqual([]);
+    expect(play.seconds(1, shed)).toEqual(["connections.shed 5"]);
+    expect(play.seconds(9, shed)).toEqual([]);
+    expect(play.seconds(60)).toEqual(["connections.shed 45"]);
+  });
+
   it("of connections last while what is queued has not come down to where reading goes on", () => {
     const play = new Play();
     play.counters[SelectorCounter.OUTPUT_BYTES] = 900;

@@ -95,7 +95,7 @@ const selectorArrays: Readonly<Record<string, Argument>> = {
   opened: int32s(64),
   closed: int32s(64),
   flushes: int32s(100),
-  counters: { kind: "float64s", right: () => new Float64Array(16) },
+  counters: { kind: "float64s", right: () => new Float64Array(17) },
 };
 
 const selectorFields: Readonly<Record<string, Argument>> = {

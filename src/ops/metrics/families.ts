@@ -176,6 +176,11 @@ const network: readonly Family<ServingSource>[] = [
     (s) => sockets(s)[SelectorCounter.PAUSES],
   ),
   counter(
+    "millrace_connections_shed_total",
+    "Connections that were closed because their clients took no answers while queued.bytes.max kept others from being read.",
+    (s) => sockets(s)[SelectorCounter.SHED],
+  ),
+  counter(
     "millrace_listener_pauses_total",
     "Times that no connection was accepted, for want of descriptors or because of connections.max.",
     (s) => sockets(s)[SelectorCounter.LISTENER_PAUSES],

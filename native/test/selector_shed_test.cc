@@ -1,0 +1,181 @@
+// What keeps clients that ask for much and take nothing from being in everybody's way: few open requests
+// where requests crowd, and an end where that does not help.
+
+#include <unistd.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/bytes.h"
+#include "core/platform.h"
+#include "core/selector.h"
+#include "test/harness.h"
+#include "test/selector_play.h"
+
+using namespace millrace;
+
+namespace counter = selector_counter;
+
+namespace {
+
+constexpr double kBound = 1'000'000;
+/** Above where requests crowd, and below where they do not any more. */
+constexpr double kCrowded = 300'000;
+constexpr double kNotCrowded = 100'000;
+
+SelectorOptions Options() {
+  SelectorOptions options = SelectorPlay::Defaults();
+  options.max_frame_bytes = 300'000;
+  options.queued_bytes_max = kBound;
+  return options;
+}
+
+std::string Framed(const std::string& contents) {
+  std::uint8_t prefix[4];
+  StoreBigEndian32(prefix, static_cast<std::uint32_t>(contents.size()));
+  return std::string(reinterpret_cast<char*>(prefix), 4) + contents;
+}
+
+std::string Many(int count) {
+  std::string all;
+  for (int i = 0; i < count; i++) all += Framed("request");
+  return all;
+}
+
+/** Sends all of it, in turns. */
+void Write(SelectorPlay& play, const Fd& fd, const std::string& bytes) {
+  for (std::size_t sent = 0; sent < bytes.size();) {
+    const ssize_t put = send(fd.get(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    if (put > 0) sent += static_cast<std::size_t>(put);
+    play.Turn(1);
+  }
+}
+
+/** A broker with some clients, and how many frames each has handed over. */
+struct Clients {
+  Clients(SelectorPlay& play, std::size_t count) {
+    play.on_opened = [this](std::int32_t id) { ids.push_back(id); };
+    play.on_frame = [this](std::int32_t id, const std::uint8_t*, std::size_t) { frames[id]++; };
+    play.on_closed = [this](std::int32_t id, CloseReason reason) { ends[id] = reason; };
+    for (std::size_t i = 0; i < count; i++) {
+      fds.push_back(play.Connect());
+      play.TurnUntil([&] { return ids.size() == i + 1; });
+    }
+  }
+  std::vector<Fd> fds;
+  std::vector<std::int32_t> ids;
+  std::map<std::int32_t, int> frames;
+  std::map<std::int32_t, CloseReason> ends;
+};
+
+void Crowd(SelectorPlay& play, double bytes) {
+  play.counters[counter::kExternalQueuedBytes] = bytes;
+  play.Send();
+}
+
+void Turns(SelectorPlay& play, int count) {
+  for (int i = 0; i < count; i++) play.Turn(1);
+}
+
+}  // namespace
+
+TEST("where requests crowd a connection has few of them open, and the rest stays in its socket") {
+  SelectorPlay play(Options());
+  Clients clients(play, 2);
+  const std::int32_t greedy = clients.ids[0];
+  const std::int32_t modest = clients.ids[1];
+  Crowd(play, kCrowded);
+  Write(play, clients.fds[0], Many(60));
+  Turns(play, 5);
+  EXPECT_EQ(clients.frames[greedy], 16);
+  EXPECT_EQ(play.counter(counter::kGatheredBytes), 0);
+  // Others are read all the while, and nothing spins.
+  Write(play, clients.fds[1], Many(1));
+  play.TurnUntil([&] { return clients.frames[modest] == 1; });
+  EXPECT_EQ(play.counter(counter::kPauses), 0);
+  pollfd ready{play.selector.fd(), POLLIN, 0};
+  EXPECT_EQ(poll(&ready, 1, 20), 0);
+  // As many more as are answered.
+  play.Reply(greedy, "ok", 10);
+  play.Send();
+  play.TurnUntil([&] { return clients.frames[greedy] == 26; });
+  Turns(play, 5);
+  EXPECT_EQ(clients.frames[greedy], 26);
+  // When they crowd no longer the others come without an answer.
+  Crowd(play, kNotCrowded);
+  play.TurnUntil([&] { return clients.frames[greedy] == 60; });
+}
+
+TEST("what was held back before requests crowded comes as its connection's requests are answered") {
+  SelectorPlay play(Options());
+  Clients clients(play, 1);
+  const std::int32_t id = clients.ids[0];
+  // More than may be open in any case.
+  Write(play, clients.fds[0], Many(150));
+  Turns(play, 5);
+  EXPECT_EQ(clients.frames[id], 64);
+  Crowd(play, kCrowded);
+  play.Reply(id, "ok", 40);
+  play.Send();
+  Turns(play, 5);
+  EXPECT_EQ(clients.frames[id], 64);
+  play.Reply(id, "ok", 20);
+  play.Send();
+  play.TurnUntil([&] { return clients.frames[id] == 76; });
+  Turns(play, 5);
+  EXPECT_EQ(clients.frames[id], 76);
+  Crowd(play, kNotCrowded);
+  play.TurnUntil([&] { return clients.frames[id] == 124; });
+}
+
+TEST("a large frame is gathered also where requests crowd, as is one that comes in pieces") {
+  SelectorPlay play(Options());
+  Clients clients(play, 2);
+  Crowd(play, kCrowded);
+  Write(play, clients.fds[0], Framed(std::string(250'000, 'l')));
+  play.TurnUntil([&] { return clients.frames[clients.ids[0]] == 1; });
+  for (const char byte : Many(1)) Write(play, clients.fds[1], std::string(1, byte));
+  play.TurnUntil([&] { return clients.frames[clients.ids[1]] == 1; });
+}
+
+TEST("at the bound those are closed that take nothing; who takes a little or holds little stays") {
+  SelectorPlay play(Options());
+  Clients clients(play, 5);
+  const auto& ids = clients.ids;
+  // Until so much waits that the sockets do not take, which take a little more for a while.
+  const auto owe = [&](std::size_t i, std::size_t bytes) {
+    do {
+      while (play.selector.QueuedBytes(ids[i]) < bytes) {
+        play.Reply(ids[i], std::string(50'000, 's'), 0);
+        play.Send();
+      }
+      Turns(play, 20);
+    } while (play.selector.QueuedBytes(ids[i]) < bytes);
+  };
+  owe(0, 600'000);
+  owe(1, 800'000);
+  owe(2, 1'500'000);
+  owe(3, 20'000);
+  ASSERT_GT(play.counter(counter::kOutputBytes), kBound);
+  const auto pass = [&](int ms) {
+    for (const std::int64_t until = MonotonicUs() + ms * 1000; MonotonicUs() < until;) {
+      play.Turn(20);
+    }
+    // One of them reads, far too little for its socket to take more.
+    char some[120'000];
+    (void)!recv(clients.fds[2].get(), some, sizeof some, 0);
+    play.Turn(20);
+    play.selector.Sweep();
+    play.Turn(0);
+  };
+  pass(100);
+  pass(500);
+  EXPECT_EQ(clients.ends.size(), 0);
+  for (int passes = 0; passes < 10 && clients.ends.size() < 2; passes++) pass(500);
+  pass(500);
+  EXPECT_EQ(clients.ends.size(), 2);
+  EXPECT_TRUE(clients.ends[ids[0]] == CloseReason::kShed);
+  EXPECT_TRUE(clients.ends[ids[1]] == CloseReason::kShed);
+  EXPECT_EQ(play.counter(counter::kShed), 2);
+}
