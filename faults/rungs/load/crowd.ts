@@ -3,7 +3,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 
-export type Play = "hold" | "slow writers" | "slow readers" | "half open" | "storm" | "drops";
+export type Play =
+  | "hold"
+  | "slow writers"
+  | "slow readers"
+  | "half open"
+  | "storm"
+  | "drops"
+  | "unread descriptions"
+  | "unread fetches"
+  | "unread waits";
 
 export interface CrowdJob {
   readonly port: number;

@@ -29,7 +29,8 @@ const int64 = (value: number): Buffer => {
 const topic = Buffer.concat([Buffer.from([0, CROWD_TOPIC.length]), Buffer.from(CROWD_TOPIC)]);
 
 /** Of all topics. */
-export const metadataFrame = (correlation: number): Buffer => frame(METADATA, 1, correlation, int32(0));
+export const metadataFrame = (correlation: number, version: 1 | 2 = 1): Buffer =>
+  frame(METADATA, version, correlation, int32(0));
 
 /** Acknowledged when it is written. */
 export function produceFrame(records: number, size: number): Buffer {

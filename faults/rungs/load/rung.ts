@@ -9,6 +9,7 @@ import { type Failure, type Rung, type RungResult, replayOf, type Skipped, type 
 import { Bystander, topics } from "./bystander.js";
 import { samplesSvg } from "./picture.js";
 import { judgeGrowth, LIMITS, Play, type Watch } from "./play.js";
+import { UNREAD_MS, unread } from "./unread.js";
 
 /** For continuous integration. */
 const SECONDS = 100;
@@ -20,9 +21,9 @@ const PICTURE = "load.svg";
 const about = `
 One real broker, crowds of clients in processes of their own: ${CONNECTIONS} connections that ask now and then or wait; writers that send a byte at a time; readers that ask for everything and take nothing; half a frame
 and nothing more; the end of input while an answer is owed; no length at all; storms of 500 connections at once; a client that opens and drops, in the middle of requests, gently and by a reset (50 000 times by hand, 10 000 in continuous
-integration). A bystander appends and reads all the while, and writes everything down. First each crowd by itself, then all of them at once for the rest of the time, \`--seconds\` or three minutes.
+integration). A bystander appends and reads all the while, and writes everything down. First such as ask for much and read nothing, against a broker that may hold one MiB; then each crowd by itself, then all of them at once for the rest of the time, \`--seconds\` or three minutes.
 
-Every append and read of the bystander is answered within ${LIMITS.latencyMs} ms; by its [history](#history) nothing is lost. More connections than \`connections.max\` are not taken, queued bytes stay below \`queued.bytes.max\`. When a
+Every append and read of the bystander is answered within ${LIMITS.latencyMs} ms, beside those who read nothing within ${UNREAD_MS}, where \`connection.write.stall.ms\` is thirty seconds; by its [history](#history) nothing is lost. More connections than \`connections.max\` are not taken, queued bytes stay below \`queued.bytes.max\`. When a
 crowd has gone, the gauges are where they were (connections, bytes queued, fetches that wait), and so are descriptors, give or take ${LIMITS.descriptors}; memory of its own (RssAnon) is no higher at its low points in the last third of the time than in the
 second, give or take ${LIMITS.memoryBytes / 1024 / 1024} MiB.
 `.trim();
@@ -59,16 +60,20 @@ async function run(stage: Stage): Promise<RungResult> {
     const why = `a process may have ${connections + DESCRIPTORS_ELSE + LIMITS.knocking} descriptors here`;
     skipped.push({ what: `${CONNECTIONS - connections} of ${CONNECTIONS} connections`, why });
   }
-  const broker = await BrokerProcess.start(product, brokerSettings(dataDir, connections));
   const failures: Failure[] = [];
   const fail = (what: string): void => {
     if (failures.length < 10) failures.push({ what, replay: replayOf("load", stage) });
     stage.progress(what);
   };
+  const random = new Random(seed);
+  const began = performance.now();
+  const unreadDir = join(directory, "unread");
+  await mkdir(unreadDir);
+  const ofUnread = await unread(stage, brokerSettings(unreadDir, connections), random, fail);
+  const broker = await BrokerProcess.start(product, brokerSettings(dataDir, connections));
   try {
-    const random = new Random(seed);
     const bystander = await Bystander.begin(product, broker.port, random.fork("bystander"));
-    const watch: Watch = { broker, bystander, fail, progress: stage.progress, began: performance.now() };
+    const watch: Watch = { broker, bystander, fail, progress: stage.progress, began };
     const play = new Play(stage.root, watch, random.fork("crowds"));
     await play.each({ connections, drops: seconds > SECONDS ? 50_000 : 10_000 });
     await play.together(seconds);
@@ -86,7 +91,12 @@ async function run(stage: Stage): Promise<RungResult> {
       losses: verdict.losses,
       failures,
       skipped,
-      notes: [`![Memory, descriptors, connections and queued bytes over time](${PICTURE})`, "", ...play.notes],
+      notes: [
+        `![Memory, descriptors, connections and queued bytes over time](${PICTURE})`,
+        "",
+        ...play.notes,
+        ofUnread,
+      ],
     };
   } finally {
     if (broker.ended === undefined) await broker.kill();

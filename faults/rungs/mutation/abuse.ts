@@ -40,4 +40,22 @@ export const abuse: readonly Mutant[] = [
     seconds: 20,
     covered: "the table of connections has no more slots than connections.max either",
   },
+  {
+    name: "clients that take nothing are closed at queued.bytes.max",
+    safeguard: "bound",
+    file: "native/core/selector_close.cc",
+    from: "if (paused_) Shed();",
+    to: "",
+    rung: "load",
+    seconds: 20,
+  },
+  {
+    name: "open requests of a connection where requests crowd",
+    safeguard: "bound",
+    file: "native/core/selector_bounds.cc",
+    from: "intake_.set_requests_max(crowded_ ? std::min(kCrowdedRequests, options_.requests_max)",
+    to: "intake_.set_requests_max(crowded_ ? std::max(kCrowdedRequests, options_.requests_max)",
+    rung: "load",
+    seconds: 20,
+  },
 ];

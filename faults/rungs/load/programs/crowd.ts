@@ -50,6 +50,24 @@ async function openAll(count: number, each: (socket: Socket) => void): Promise<n
   return opened;
 }
 
+/** Three hundred requests of each, and no answer is taken; every second some more come. */
+async function unread(asks: Buffer): Promise<number> {
+  let asked = 0;
+  const begin = (socket: Socket): void => {
+    socket.pause();
+    socket.write(asks);
+    asked++;
+  };
+  process.stdout.write(`ready ${await openAll(job.count, begin)}\n`);
+  while (!over) {
+    await Promise.race([told, sleep(1000)]);
+    if (!over) await openAll(Math.ceil(job.count / 20), begin);
+  }
+  return asked;
+}
+
+const many = (ask: (at: number) => Buffer): Buffer => Buffer.concat(Array.from({ length: 300 }, (_, at) => ask(at)));
+
 const plays: Readonly<Record<Play, () => Promise<number>>> = {
   /** Each asks now and then, or waits for records. */
   async hold() {
@@ -105,6 +123,10 @@ const plays: Readonly<Record<Play, () => Promise<number>>> = {
     }
     return asked;
   },
+
+  "unread descriptions": () => unread(many((at) => metadataFrame(at, 2))),
+  "unread fetches": () => unread(many(() => fetchFrame(0))),
+  "unread waits": () => unread(many((at) => fetchFrame(0, at === 0 ? { maxWaitMs: 60_000, minBytes: 1 << 30 } : {}))),
 
   /** Half a frame and nothing more, the end of what they send, or no length at all. */
   async "half open"() {
