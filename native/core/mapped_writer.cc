@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 
 #include "core/bytes.h"
@@ -93,6 +94,21 @@ void MappedWriter::PrepareAhead(std::uint32_t from, std::uint32_t to) {
 
 int MappedWriter::ReserveWithoutBlocks(std::uint32_t from, std::uint32_t to) {
   return WriteZeros(file()->fd(), from, to);
+}
+
+// The cache may hold a large folio there, of this page and of pages behind the end, made by reading around a
+// fault. The first store into any page of a folio asks for the blocks of all of it, and where there is no
+// room for those behind the end that is a SIGBUS. Asked here it is an error, and once it was granted the
+// folio has its blocks. Only the last page can share a folio with what lies behind.
+int MappedWriter::TryLastPage(std::uint32_t end) {
+  const std::uint32_t last = PageFloor(end - 1);
+  std::uint8_t* const page = mapping_.base() + last;
+  // Alone, or the pages behind the end would be read in, as many as the disk reads ahead.
+  platform::FaultAlone(page, end - last);
+  const bool granted =
+      platform::PopulateForWriting(page, end - last) != platform::PopulateResult::kFailed || errno != EFAULT;
+  platform::FaultAround(page, end - last);
+  return granted ? 0 : ENOSPC;
 }
 
 int MappedWriter::Fill(std::uint32_t from, std::uint32_t to) {

@@ -26,6 +26,7 @@ class MappedWriter final : public SegmentWriter {
   SysError Prepare() override;
   SysError ForceRange(std::uint32_t from, std::uint32_t to) override;
   int ReserveWithoutBlocks(std::uint32_t from, std::uint32_t to) override;
+  int TryLastPage(std::uint32_t end) override;
   int Fill(std::uint32_t from, std::uint32_t to) override;
   void HandOver(std::uint32_t end) override;
   void Release() override;

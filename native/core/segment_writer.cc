@@ -104,6 +104,8 @@ std::shared_ptr<SegmentWriter> SegmentWriter::Open(const SegmentWriterConfig& co
 
 void SegmentWriter::Populate(std::uint32_t) {}
 
+int SegmentWriter::TryLastPage(std::uint32_t) { return 0; }
+
 int SegmentWriter::Fill(std::uint32_t, std::uint32_t) { return 0; }
 
 void SegmentWriter::HandOver(std::uint32_t) {}
@@ -172,6 +174,7 @@ SysError SegmentWriter::ReserveBlocks(std::uint32_t from, std::uint32_t to, std:
       *filled = true;
       break;
   }
+  if (const int code = TryLastPage(pages(*filled ? at_least : to))) return Failure(code, "madvise");
   return {};
 }
 

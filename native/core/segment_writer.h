@@ -121,6 +121,8 @@ class SegmentWriter {
   virtual SysError ForceRange(std::uint32_t from, std::uint32_t to) = 0;
   /** Makes [from, to) safe to write on a file system that cannot reserve blocks. 0, or the errno. */
   virtual int ReserveWithoutBlocks(std::uint32_t from, std::uint32_t to) = 0;
+  /** Whether the last page before `end`, all of whose blocks are there, takes a store. 0, or ENOSPC. */
+  virtual int TryLastPage(std::uint32_t end);
   /** Makes pages of [from, to) quick to write. They have blocks, and nobody writes there yet. 0, or the
    * errno. */
   virtual int Fill(std::uint32_t from, std::uint32_t to);
