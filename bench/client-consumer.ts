@@ -34,13 +34,6 @@ const WAYS: readonly Way[] = [
   { name: "replay().records()", by: "records", verification: "native" },
   { name: "client.consumer(), poll()", by: "poll", verification: "native" },
   { name: "client.consumer(), poll(), released", by: "poll", verification: "native", release: true },
-  {
-    name: "client.consumer(), poll(), 4 MiB, released",
-    by: "poll",
-    verification: "native",
-    release: true,
-    maxBytes: LARGE_BYTES,
-  },
 ];
 /** As it is where there is no addon; without sums it makes no difference. */
 const IN_JAVASCRIPT: Way = { name: "replay(), batches, in JavaScript", by: "batches", verification: "javascript" };
@@ -175,7 +168,7 @@ export const clientConsumer: Question = {
   name: "client-consumer",
   title: "The client reading a topic, in records of 1 KiB and of 128 bytes",
   about:
-    `Over loopback, one connection, answers as large as the client asks for (up to ${LARGE_BYTES >> 20} MiB, polls ${USUAL_BYTES >> 20}) unless the row says it, through a log of ${LOG_BYTES >> 20} MiB in the page cache from start to end, again and ` +
+    `Over loopback, one connection, answers as large as the client asks for (up to ${LARGE_BYTES >> 20} MiB) unless the row says it, through a log of ${LOG_BYTES >> 20} MiB in the page cache from start to end, again and ` +
     "again. The client is the package's, in a process of its own, looks at every record and, with crc32c, has verified its sum, by the addon or in " +
     "JavaScript; *released* says that it gives each batch back, *ranges* that it looks at records where they lie, without a view of each. The load " +
     "generator takes answers of 4 MiB, or of 1, into one small buffer and looks at nothing, or at the sums alone; a reader has one request in flight, as " +

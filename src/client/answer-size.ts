@@ -1,4 +1,4 @@
-// How much a follower asks of a partition where nobody has said it. A larger answer costs a record less, and a batch is what a reader
+// How much a follower or a consumer asks of a partition where nobody has said it. A larger answer costs a record less, and a batch is what a reader
 // holds and what is given again after a crash: so it grows only for whoever is through with it in no time.
 
 import { CHECKPOINT_EVERY_MS } from "../model/limits.js";

@@ -1,10 +1,13 @@
 // Reads one partition from a position of its own. The broker knows nothing of it: the position goes with each request.
 
+import { performance } from "node:perf_hooks";
 import { MillraceError } from "../model/errors.js";
 import type { Offset, PartitionId } from "../model/ids.js";
+import { CLIENT_FOLLOW_BYTES } from "../model/limits.js";
 import type { RecordFormat } from "../model/record-format.js";
 import { UNKNOWN } from "../protocol/fetch-multi.js";
 import type { PartitionMetadata } from "../protocol/metadata.js";
+import { AnswerSize } from "./answer-size.js";
 import { badConsumer, badLink, badRequest, INT32_MAX, outOfRange } from "./checks.js";
 import type { WaitOptions } from "./connection-options.js";
 import { type Bounds, within } from "./deadline.js";
@@ -46,6 +49,9 @@ export class Consumer implements AsyncDisposable {
   private readonly reading: ReadPosition;
   private readonly links: LinkUser;
   private polling = false;
+  private readonly answerSize = new AnswerSize(CLIENT_FOLLOW_BYTES);
+  /** The last poll's. */
+  private given: { readonly bytes: number; readonly at: number } | undefined;
 
   /** Asks the broker for the topic's record format and, when it is not given, the position to begin at. */
   static async open(connection: Link, options: ConsumerOptions): Promise<Consumer> {
@@ -151,17 +157,28 @@ export class Consumer implements AsyncDisposable {
     if (bad !== undefined) throw bad;
     if (this.polling) throw new MillraceError("BAD_ARGUMENT", "poll was called while another poll is waiting");
     this.polling = true;
+    this.size();
     const { maxWaitMs, minBytes } = this.options;
     const wait = { maxWaitMs, minBytes, ...options };
     const { timeoutMs, signal } = options;
     const wholeMs = timeoutMs === undefined ? undefined : timeoutMs + (wait.maxWaitMs ?? 0);
     try {
-      return await within(wholeMs, signal, `a poll of ${this.topic}-${this.partition}`, (bounds) =>
+      const batch = await within(wholeMs, signal, `a poll of ${this.topic}-${this.partition}`, (bounds) =>
         this.fetched({ ...wait, signal: bounds.signal }, bounds),
       );
+      this.given = { bytes: batch.bytes.length, at: performance.now() };
+      return batch;
     } finally {
       this.polling = false;
     }
+  }
+
+  /** A poll says that the batch of the one before was handled. On a connection of the caller's own it never grows: others wait there. */
+  private size(): void {
+    const { given } = this;
+    this.given = undefined;
+    if (given !== undefined) this.answerSize.handled(given.bytes, performance.now() - given.at);
+    this.answerSize.share([this.reading]);
   }
 
   private async fetched(wait: WaitOptions, bounds: Bounds): Promise<RecordBatch> {

@@ -11,7 +11,7 @@ export interface ReadBounds {
   /**
    * At most so many bytes of a partition at a time, at least 16. Default 1 MiB, or less where another bound is. A subscription that has
    * much to read asks for more than that, up to `answerBytes`, while its reader is so quick that he has handled that much within a tenth
-   * of a second; with a number here it never does.
+   * of a second, and so do the polls of a {@link Client.consumer}, up to 4 MiB; with a number here they never do.
    */
   readonly maxBytes?: number;
   /**

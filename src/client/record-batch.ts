@@ -88,8 +88,7 @@ export class RecordBatch implements Iterable<Uint8Array> {
 
   /**
    * Says that nothing looks at these records any more, so that a later answer may use their memory; without, the garbage collector finds
-   * out. Worth it for whoever reads much and keeps nothing: fresh memory and its collection are a fifth of what a record of 1 KiB costs in
-   * a subscription, and a third of it in polls; `maxBytes` of 4 MiB beside it makes those cost half.
+   * out. Worth it for whoever reads much and keeps nothing: fresh memory and its collection are a fifth of what a record of 1 KiB costs.
    *
    * Afterwards `records`, `at` and iterating, also an iteration that had begun, throw CLOSED, and a record that was kept is empty (its `length` is 0): it never shows other
    * bytes. Copy before what you keep, and wait for what still reads, such as a write to a file. Offsets, `length` and `lag` stay. A second

@@ -1,8 +1,10 @@
 // How much a follower asks for where nobody has said it: more of it for a reader who is through with a batch in no time.
 
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { AnswerSize } from "../../src/client/answer-size.js";
+import { connect } from "../../src/client/connect.js";
 import { Connection } from "../../src/client/connection.js";
+import { Consumer, type ConsumerOptions } from "../../src/client/consumer.js";
 import { Follower } from "../../src/client/follower.js";
 import type { ReadBounds } from "../../src/client/read-bounds.js";
 import { ReadPosition } from "../../src/client/read-position.js";
@@ -80,15 +82,22 @@ describe("an answer", () => {
   });
 });
 
-describe("a follower", () => {
-  /** Three answers, and something left behind the second. */
-  const RECORDS = 9;
+/** Three answers, and something left behind the second. */
+const RECORDS = 9;
 
+async function filledBroker(): Promise<FakeBroker> {
+  const broker = await FakeBroker.start();
+  const record = new Uint8Array(MIB / 4);
+  for (let i = 0; i < RECORDS; i++) broker.log("orders", 0).push(record);
+  return broker;
+}
+
+const sizesAskedOf = (broker: FakeBroker) => broker.fetches.slice(0, 3).map(({ parts }) => parts[0]?.maxBytes);
+
+describe("a follower", () => {
   /** How much each of its first requests asks for, when it takes so long over a batch. */
   async function sizesOf(handlingMs: number, release: boolean): Promise<(number | undefined)[]> {
-    const broker = await FakeBroker.start();
-    const record = new Uint8Array(MIB / 4);
-    for (let i = 0; i < RECORDS; i++) broker.log("orders", 0).push(record);
+    const broker = await filledBroker();
     let now = 0;
     const stop = new AbortController();
     onTestFinished(() => stop.abort());
@@ -101,7 +110,7 @@ describe("a follower", () => {
       if (release) batch?.release();
       if (++given === 3) break;
     }
-    return broker.fetches.slice(0, 3).map(({ parts }) => parts[0]?.maxBytes);
+    return sizesAskedOf(broker);
   }
 
   it.each([false, true])("asks for more once it knows that its reader is quick (who releases: %s)", async (release) => {
@@ -111,5 +120,49 @@ describe("a follower", () => {
 
   it("goes on as it began with one who is not", async () => {
     expect(await sizesOf(50, false)).toEqual([MIB, MIB, MIB]);
+  });
+});
+
+describe("a consumer", () => {
+  /** How much each of three polls asks for, so long after the other. */
+  async function sizesOf(
+    handlingMs: number,
+    opened: (broker: string, options: ConsumerOptions) => Promise<Consumer>,
+    maxBytes?: number,
+  ): Promise<(number | undefined)[]> {
+    const broker = await filledBroker();
+    const consumer = await opened(broker.address, { topic: "orders", partition: 0, maxBytes });
+    let now = performance.now();
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+    onTestFinished(() => clock.mockRestore());
+    for (let i = 0; i < 3; i++) {
+      const batch = await consumer.poll();
+      batch.release();
+      now += handlingMs;
+    }
+    return sizesAskedOf(broker);
+  }
+
+  async function ofClient(broker: string, options: ConsumerOptions): Promise<Consumer> {
+    const client = await connect({ broker });
+    onTestFinished(() => client.close());
+    return client.consumer(options);
+  }
+
+  async function onConnection(broker: string, options: ConsumerOptions): Promise<Consumer> {
+    const connection = await Connection.connect({ broker });
+    onTestFinished(() => connection.destroy());
+    return Consumer.open(connection, options);
+  }
+
+  it("asks for more when its polls follow each other quickly, and for no more than it was told", async () => {
+    // The second brings all there is, and the third asks at the end.
+    expect(await sizesOf(1, ofClient)).toEqual([MIB, 4 * MIB, MIB]);
+    expect(await sizesOf(50, ofClient)).toEqual([MIB, MIB, MIB]);
+    expect(await sizesOf(1, ofClient, MIB)).toEqual([MIB, MIB, MIB]);
+  });
+
+  it("never does on a connection that others may use", async () => {
+    expect(await sizesOf(1, onConnection)).toEqual([MIB, MIB, MIB]);
   });
 });
