@@ -2,13 +2,14 @@
 
 import { parseArgs } from "node:util";
 import { freshSeed } from "./random.js";
-import type { Rung } from "./rung.js";
+import type { Part, Rung } from "./rung.js";
 
 export interface Asked {
   readonly rungs: readonly Rung[];
   readonly seed: number;
   readonly rounds?: number;
   readonly seconds?: number;
+  readonly part?: Part;
   readonly ci: boolean;
   readonly list: boolean;
   readonly help: boolean;
@@ -24,11 +25,12 @@ export class UsageError extends Error {
 
 export function usage(all: readonly Rung[]): string {
   return [
-    "npm run faults -- [RUNG…] [--seed N] [--rounds N] [--seconds N] [--list] [--report] [--ci]",
+    "npm run faults -- [RUNG…] [--seed N] [--rounds N] [--seconds N] [--part I/N] [--list] [--report] [--ci]",
     "",
     "  --seed N      replays the choices of another run",
     "  --rounds N    so many rounds of each rung; else as many as fit into continuous integration",
     "  --seconds N   so many seconds of each rung",
+    "  --part I/N    format-sweep: of its damages only part I of N, so that N processes can share them (each with its --dir)",
     "  --list        names the rungs, and why one cannot run here",
     "  --report      writes docs/trust.md from the runs that were kept; with rungs: runs them first",
     "  --ci          all rungs, each ended when it hangs",
@@ -46,6 +48,13 @@ function wholeNumber(flag: string, text: string | undefined, from: number): numb
   return value;
 }
 
+function part(text: string | undefined): Part | undefined {
+  if (text === undefined) return undefined;
+  const [, index, count] = (/^(\d+)\/(\d+)$/.exec(text) ?? []).map(Number);
+  if (!(index >= 1 && index <= count)) throw new UsageError(`--part: ${text}`);
+  return { index, count };
+}
+
 /** Throws {@link UsageError}. */
 export function parseArguments(argv: readonly string[], all: readonly Rung[]): Asked {
   const { values, positionals } = parse(argv);
@@ -59,6 +68,7 @@ export function parseArguments(argv: readonly string[], all: readonly Rung[]): A
     seed: wholeNumber("seed", values.seed, 0) ?? freshSeed(),
     rounds: wholeNumber("rounds", values.rounds, 1),
     seconds: wholeNumber("seconds", values.seconds, 1),
+    part: part(values.part),
     ci,
     list,
     help,
@@ -77,6 +87,7 @@ function parse(argv: readonly string[]) {
         seed: { type: "string" },
         rounds: { type: "string" },
         seconds: { type: "string" },
+        part: { type: "string" },
         product: { type: "string" },
         dir: { type: "string" },
         list: { type: "boolean", default: false },

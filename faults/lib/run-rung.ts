@@ -4,7 +4,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { refuseMemory } from "../../bench/lib/environment.js";
 import { type Outcome, whereOf } from "./outcome.js";
-import { type Product, type Rung, type RungResult, replayOf } from "./rung.js";
+import { type Part, type Product, type Rung, type RungResult, replayOf } from "./rung.js";
 
 export interface RunOptions {
   readonly root: string;
@@ -12,6 +12,7 @@ export interface RunOptions {
   readonly seed: number;
   readonly rounds?: number;
   readonly seconds?: number;
+  readonly part?: Part;
   /** Where directories for rungs are made. */
   readonly data: string;
   /** A rung that takes longer hangs. Undefined: it may take as long as it likes. */
@@ -22,13 +23,13 @@ export interface RunOptions {
 }
 
 export async function runRung(rung: Rung, options: RunOptions): Promise<Outcome> {
-  const { root, product, seed, rounds, seconds, say } = options;
+  const { root, product, seed, rounds, seconds, part, say } = options;
   const directory = join(options.data, rung.name);
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true });
   await refuseMemory(directory);
   const began = performance.now();
-  const stage = { seed, rounds, seconds, directory, root, product, progress: (text: string) => say(`  ${text}`) };
+  const stage = { seed, rounds, seconds, part, directory, root, product, progress: (text: string) => say(`  ${text}`) };
   const result = await resultOf(rung, options, () => rung.run(stage));
   // What a failure left is there to be looked at.
   if (result.failures.length === 0 && result.losses === 0) await rm(directory, { recursive: true, force: true });

@@ -11,6 +11,12 @@ export interface Rung {
   readonly run: (stage: Stage) => Promise<RungResult>;
 }
 
+/** `index` of `count`, from 1. */
+export interface Part {
+  readonly index: number;
+  readonly count: number;
+}
+
 export interface Stage {
   /** Every random choice derives from it. */
   readonly seed: number;
@@ -18,6 +24,8 @@ export interface Stage {
   readonly rounds?: number;
   /** From --seconds. */
   readonly seconds?: number;
+  /** From --part, for rungs that can share their cases. */
+  readonly part?: Part;
   /** Empty, on a real disk; removed when all went well. */
   readonly directory: string;
   /** The checkout that this ladder is of. */

@@ -103,6 +103,10 @@ describe("the ladder's harness", () => {
       rounds: 2,
       seconds: 3,
     });
+    expect(parseArguments(["a", "--part", "2/3"], all).part).toEqual({ index: 2, count: 3 });
+    for (const part of ["0/2", "3/2", "1", "1/2/3", "x/2"]) {
+      expect(() => parseArguments(["a", "--part", part], all)).toThrow(UsageError);
+    }
     for (const wrong of [["c"], ["--rounds", "0"], ["--seed", "x"], ["--ci", "a"], ["--what"]]) {
       expect(() => parseArguments(wrong, all)).toThrow(UsageError);
     }

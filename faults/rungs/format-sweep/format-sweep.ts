@@ -62,6 +62,7 @@ async function run(stage: Stage): Promise<RungResult> {
   const cases = await allCases(stage);
   const until = performance.now() + (stage.seconds ?? (stage.rounds === undefined ? USUAL_SECONDS : 1e9)) * 1000;
   const most = Math.min(cases.length, stage.rounds ?? cases.length);
+  const { index, count } = stage.part ?? { index: 1, count: 1 };
   const counts: Record<string, number> = {
     damages: 0,
     "of them on the disk": 0,
@@ -71,13 +72,15 @@ async function run(stage: Stage): Promise<RungResult> {
     "records read": 0,
   };
   const failures: Failure[] = [];
-  stage.progress(`${most} of ${cases.length} damages`);
+  const mine = Math.floor((most - index) / count) + 1;
+  stage.progress(`${mine} of ${cases.length} damages`);
   let losses = 0;
-  let next = 0;
+  let next = index - 1;
 
   const lane = async (lanes: string, number: number): Promise<void> => {
     for (let visit = 0; next < most && performance.now() < until && failures.length < FAILURES_MAX; visit++) {
-      const at = next++;
+      const at = next;
+      next += count;
       const { shape, damage, random } = cases[at];
       const damaged = applyDamage(shape, damage, random);
       const dir = join(lanes, `lane-${number}`, String(visit % 2));
@@ -98,7 +101,7 @@ async function run(stage: Stage): Promise<RungResult> {
       if (lanes === stage.directory) counts["of them on the disk"]++;
       counts[judged.outcome]++;
       counts["records read"] += judged.recordsRead;
-      if (counts.damages % TOLD_EVERY === 0) stage.progress(`${counts.damages} of ${most} damages`);
+      if (counts.damages % TOLD_EVERY === 0) stage.progress(`${counts.damages} of ${mine} damages`);
       if (judged.wrong === undefined) continue;
       if (judged.wrong.startsWith("A SILENT LOSS")) losses++;
       const what = `case ${at}, ${shape.name}, ${shownDamage(damage)}: ${judged.wrong}`;
