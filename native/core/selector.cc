@@ -119,7 +119,8 @@ void Selector::OnReadable(Connection& c, std::uint8_t ready) {
   if (c.state == ConnectionState::kLingering) {
     Discard(c);
   } else if (c.read_turn == turn_ || c.in_backlog) {
-    // It had its share of this turn. What is left is reported again.
+    // It had its share of this turn. What is left is reported again, where not only news are.
+    if (c.pause == Pause::kForRest) PushBacklog(c);
   } else if (!MayTake(c) || MayReceive(c) == Receives::kNothing) {
     Quiet(c, ready);
   } else {

@@ -168,6 +168,9 @@ void Selector::AfterSend(Connection& c) {
   if (c.sending == Sending::kLate) PushLate(c);
   CheckOutput(c);
   GoOnWithHeld(c);
+  // When requests crowd no longer it may have more. Where it had as many before they did, nothing else would
+  // tell it.
+  if (crowded_ && c.state == ConnectionState::kOpen && !MayTake(c)) PauseReading(c, Pause::kForAnswers);
   Rearm(c);
   SettleEnd(c);
 }

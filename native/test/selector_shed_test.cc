@@ -129,6 +129,54 @@ TEST("what was held back before requests crowded comes as its connection's reque
   play.TurnUntil([&] { return clients.frames[id] == 124; });
 }
 
+TEST("what was held back before requests crowded comes when they do not any more, without another answer") {
+  SelectorPlay play(Options());
+  Clients clients(play, 2);
+  const std::int32_t holding = clients.ids[0];
+  const std::int32_t full = clients.ids[1];
+  Write(play, clients.fds[0], Many(100));
+  // Here what is more stays in the socket.
+  Write(play, clients.fds[1], Many(64));
+  Turns(play, 5);
+  Write(play, clients.fds[1], Many(36));
+  Turns(play, 5);
+  EXPECT_EQ(clients.frames[holding], 64);
+  EXPECT_EQ(clients.frames[full], 64);
+  Crowd(play, kCrowded);
+  play.Reply(holding, "ok", 40);
+  play.Reply(full, "ok", 40);
+  play.Send();
+  Turns(play, 5);
+  Crowd(play, kNotCrowded);
+  play.TurnUntil([&] { return clients.frames[holding] == 100 && clients.frames[full] == 100; });
+}
+
+TEST("a part of a frame is looked at again when news of it come in a turn that has read its connection") {
+  SelectorPlay play(Options());
+  Clients clients(play, 1);
+  const std::int32_t id = clients.ids[0];
+  Write(play, clients.fds[0], Many(70));
+  Turns(play, 5);
+  const std::string last = Framed("request");
+  Write(play, clients.fds[0], last.substr(0, 6));
+  Turns(play, 5);
+  Crowd(play, kCrowded);
+  play.Reply(id, "ok", 64);
+  play.Send();
+  // What was held back goes in the first, so that there is nothing to wait for before the second, which finds
+  // the part. From then on only news are told, and the first of them at once: of this part, or of more.
+  play.Turn(0);
+  EXPECT_EQ(clients.frames[id], 70);
+  play.Turn(0);
+  EXPECT_TRUE(play.selector.NeedsTurn());
+  Turns(play, 2);
+  EXPECT_FALSE(play.selector.NeedsTurn());
+  pollfd ready{play.selector.fd(), POLLIN, 0};
+  EXPECT_EQ(poll(&ready, 1, 20), 0);
+  Write(play, clients.fds[0], last.substr(6));
+  play.TurnUntil([&] { return clients.frames[id] == 71; });
+}
+
 TEST("a large frame is gathered also where requests crowd, as is one that comes in pieces") {
   SelectorPlay play(Options());
   Clients clients(play, 2);
@@ -137,6 +185,11 @@ TEST("a large frame is gathered also where requests crowd, as is one that comes 
   play.TurnUntil([&] { return clients.frames[clients.ids[0]] == 1; });
   for (const char byte : Many(1)) Write(play, clients.fds[1], std::string(1, byte));
   play.TurnUntil([&] { return clients.frames[clients.ids[1]] == 1; });
+  // And the largest that is taken whole, of which no more than it may lie in the socket.
+  const std::string whole = Framed(std::string(Intake::kWholeBytes - 4, 'w'));
+  Write(play, clients.fds[1], whole.substr(0, 10'000));
+  Write(play, clients.fds[1], whole.substr(10'000));
+  play.TurnUntil([&] { return clients.frames[clients.ids[1]] == 2; });
 }
 
 TEST("at the bound those are closed that take nothing; who takes a little or holds little stays") {
