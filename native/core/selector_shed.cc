@@ -30,7 +30,8 @@ double Selector::Holds(const Connection& c) const {
 
 /**
  * Whether its peer has taken nothing for a while. What the socket holds is asked for, and not only whether it
- * took more: that is so full that a slow peer makes room in it once in ten seconds.
+ * took more: that is so full that a slow peer makes room in it once in ten seconds. A peer's system, too,
+ * says only now and then that something was taken of what it holds itself: see docs/operations.md.
  */
 bool Selector::TakesNothing(Connection& c) const {
   if (c.out.empty() || c.sending != Sending::kBlocked) return false;
