@@ -41,6 +41,15 @@ export const abuse: readonly Mutant[] = [
     covered: "the table of connections has no more slots than connections.max either",
   },
   {
+    name: "clients that take nothing are closed at queued.bytes.max",
+    safeguard: "bound",
+    file: "native/core/selector_close.cc",
+    from: "if (paused_) Shed();",
+    to: "",
+    rung: "load",
+    seconds: 20,
+  },
+  {
     name: "open requests of a connection where requests crowd",
     safeguard: "bound",
     file: "native/core/selector_bounds.cc",
