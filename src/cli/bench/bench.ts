@@ -172,7 +172,8 @@ async function measure(
 
 /** Below what was measured, or instead of it. */
 function stoppedText({ durationMs }: BenchResult, { latencies, measuredMs, sent }: Load): string {
-  if (latencies.count === 0) return `nothing was measured: ${counted(sent, "request")} went out, the warm-up among them`;
+  if (latencies.count === 0)
+    return `nothing was measured: ${counted(sent, "request")} went out, the warm-up among them`;
   return `measured for ${(measuredMs / 1000).toFixed(1)} s of ${durationMs / 1000} s`;
 }
 
