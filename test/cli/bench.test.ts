@@ -100,8 +100,16 @@ describe("bench", () => {
     let produced = 0;
     broker.refuse = ({ kind }) => (kind === RequestKind.PRODUCE_V1 && ++produced % 10 === 0 ? 7 : undefined);
     const refused = await bench(broker, SHORT);
-    expect([refused.code, refused.told.requests, Object.values(refused.told.failed)]).toEqual([1, 360, [42]]);
-    expect(refused.stderr).toMatch(/^millrace: 42 of 402 requests failed: [A-Z_]+\n/);
+    const { requests, failed } = refused.told;
+    // One of them may be late at the end.
+    expect(refused.code).toBe(1);
+    expect(requests).toBeGreaterThanOrEqual(350);
+    expect(requests).toBeLessThanOrEqual(362);
+    const count = Math.floor(produced / 10);
+    expect(Object.values(failed)).toEqual([count]);
+    expect(refused.stderr).toMatch(
+      new RegExp(`^millrace: ${count} of ${requests + count} requests failed: [A-Z_]+\\n`),
+    );
 
     const slow = await FakeBroker.start({ topics: { bench: 1 } });
     const waiting: (() => void)[] = [];
