@@ -6,7 +6,7 @@ import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { constants } from "node:os";
 import { join, resolve } from "node:path";
 import { type Asked, parseArguments, UsageError, usage } from "./lib/arguments.js";
-import { type Outcome, readOutcomes, writeOutcome } from "./lib/outcome.js";
+import { keepOutcomes, type Outcome, writeOutcome } from "./lib/outcome.js";
 import { productOf } from "./lib/product.js";
 import { trustPage } from "./lib/report.js";
 import { type RunOptions, runRung } from "./lib/run-rung.js";
@@ -105,8 +105,7 @@ export function summary(outcomes: readonly Outcome[]): string {
 async function writeReport(root: string, all: readonly Rung[]): Promise<void> {
   const bugs = await readFile(join(root, "faults", "bugs.md"), "utf8");
   const path = join(root, "docs", "trust.md");
-  // What ran on files that nobody else has shows nobody anything.
-  const outcomes = (await readOutcomes(root)).filter(({ where }) => !where.commit.includes("local changes"));
+  const outcomes = await keepOutcomes(root);
   await writeFile(path, trustPage(all, outcomes, bugs));
   // The pictures that notes of rungs show lie beside the page.
   for (const picture of new Set(outcomes.flatMap(({ notes }) => notes.flatMap(picturesIn)))) {

@@ -1,4 +1,5 @@
-// How a run of a rung went, and where that is kept: .cache/faults/RUNG.json is the last run, .cache/faults/runs.jsonl has one line for each.
+// How a run of a rung went, and where that is kept: .cache/faults/RUNG.json is the last run, .cache/faults/runs.jsonl has one line for each here, and
+// faults/runs.jsonl one for each that docs/trust.md speaks of, wherever it was.
 
 import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -36,9 +37,35 @@ export async function writeOutcome(root: string, outcome: Outcome): Promise<void
   await appendFile(join(directory, "runs.jsonl"), `${JSON.stringify(outcome)}\n`);
 }
 
-/** All runs that were kept, oldest first. */
-export async function readOutcomes(root: string): Promise<Outcome[]> {
-  const text = await readFile(join(directoryOf(root), "runs.jsonl"), "utf8").catch(() => "");
+/**
+ * Adds the runs of this checkout to those that were kept, and gives all of them, oldest first. Not those on files that nobody else has: they show nobody
+ * anything.
+ */
+export async function keepOutcomes(root: string): Promise<Outcome[]> {
+  const kept = join(root, "faults", "runs.jsonl");
+  const here = (await readLines(join(directoryOf(root), "runs.jsonl")))
+    .filter(({ where }) => !where.commit.includes("local changes"))
+    .map((outcome) => withoutThisMachine(outcome, root));
+  const all = [...(await readLines(kept)), ...here].map((outcome) => JSON.stringify(outcome));
+  const lines = [...new Set(all)].map((line) => JSON.parse(line) as Outcome);
+  lines.sort((a, b) => (a.date < b.date ? -1 : a.date > b.date ? 1 : 0));
+  await writeFile(kept, lines.map((outcome) => `${JSON.stringify(outcome)}\n`).join(""));
+  return lines;
+}
+
+/** What a failure said is in the list of bugs, in words that need no paths. */
+function withoutThisMachine(outcome: Outcome, root: string): Outcome {
+  const command = outcome.command.replace(/ --(dir|product)[ =]\S+/g, "");
+  const failures = outcome.failures.map(({ replay }) => ({ what: "see faults/bugs.md", replay }));
+  const skipped = outcome.skipped.map(({ what, why }) => ({ what, why: why.replaceAll(root, "…") }));
+  return { ...outcome, command, failures, skipped };
+}
+
+async function readLines(path: string): Promise<Outcome[]> {
+  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return "";
+    throw error;
+  });
   return text
     .split("\n")
     .filter((line) => line !== "")

@@ -75,16 +75,12 @@ function section(rung: Rung, outcomes: readonly Outcome[], sum: Sum): string[] {
   if (sum.runs > 0) {
     lines.push(`Tried: ${counted(sum)}. Losses: ${sum.losses}.`, "");
     const more = seeds.length > SEEDS_SHOWN ? `, and ${seeds.length - SEEDS_SHOWN} more` : "";
-    lines.push(`Seeds: ${seeds.slice(-SEEDS_SHOWN).join(", ")}${more}. The last run: \`${commandOf(last)}\`.`, "");
+    lines.push(`Seeds: ${seeds.slice(-SEEDS_SHOWN).join(", ")}${more}. The last run: \`${last?.command}\`.`, "");
   }
   if (last !== undefined && last.notes.length > 0) lines.push(...last.notes, "");
   if (skipped.length > 0) lines.push(...skipped.map(({ what, why }) => `- Skipped: ${what}: ${why}`), "");
   return lines;
 }
-
-/** Without the directory of one machine. */
-const commandOf = (outcome: Outcome | undefined): string =>
-  (outcome?.command ?? "").replace(/ --(dir|product)[ =]\S+/g, "");
 
 /** The places of the runs: what was cut, on what. */
 function places(outcomes: readonly Outcome[]): string {

@@ -1,11 +1,12 @@
 // The harness of the ladder, with rungs made up for it: what it passes on, what it takes for a failure, what it writes.
 
 import { existsSync, writeFileSync } from "node:fs";
+import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseArguments, UsageError } from "../../faults/lib/arguments.js";
 import { BrokerProcess, faultSettings, NotReadyError } from "../../faults/lib/broker-process.js";
-import { type Outcome, readOutcomes, writeOutcome } from "../../faults/lib/outcome.js";
+import { keepOutcomes, type Outcome, writeOutcome } from "../../faults/lib/outcome.js";
 import { productOf } from "../../faults/lib/product.js";
 import { Random } from "../../faults/lib/random.js";
 import { trustPage } from "../../faults/lib/report.js";
@@ -116,11 +117,20 @@ describe("the ladder's harness", () => {
     const dir = tempDir("faults");
     const one = rung("one", () => Promise.resolve(green));
     const two = rung("two", () => Promise.resolve(green));
-    const outcome: Outcome = { ...(await runRung(one, options(tempDir("faults")))), notes: ["Cut on ext4."] };
+    const ran = await runRung(one, options(tempDir("faults")));
+    const outcome: Outcome = { ...ran, where: { ...ran.where, commit: "abc" }, notes: ["Cut on ext4."] };
     await writeOutcome(dir, { ...outcome, seed: 3, counts: { cuts: 5_000 } });
     await writeOutcome(dir, { ...outcome, seed: 4, failures: [{ what: "x", replay: "y" }] });
     await writeOutcome(dir, outcome);
-    const page = trustPage([one, two], await readOutcomes(dir), "<!-- about -->\n| what |\n");
+    await writeOutcome(dir, { ...outcome, where: { ...outcome.where, commit: "abc with local changes" } });
+    await mkdir(join(dir, "faults"));
+    const first = await keepOutcomes(dir);
+    await rm(join(dir, ".cache"), { recursive: true });
+    await writeOutcome(dir, { ...outcome, command: `npm run faults -- one --dir ${dir}` });
+    const kept = await keepOutcomes(dir);
+    expect([first.length, kept.length]).toEqual([3, 4]);
+    expect(await readFile(join(dir, "faults", "runs.jsonl"), "utf8")).not.toContain(dir);
+    const page = trustPage([one, two], first, "<!-- about -->\n| what |\n");
     expect(page).toContain("| [one](#one) | 2 in 1 min | 5 012 cuts | 0 | 1 |");
     expect(page).toContain("| [two](#two) | not run | – |  |  |");
     expect(page).toContain("Seeds: 3, 7. The last run");
