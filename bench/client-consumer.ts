@@ -10,6 +10,7 @@ import { runSide } from "./lib/side.js";
 import { inDirectory, loadServer, type Stand, warmMemory } from "./lib/stand.js";
 import { commandLine } from "./lib/tools.js";
 import type { ConsumeSample } from "./sides/consume.js";
+import type { RawSocketSample } from "./sides/raw-socket.js";
 
 const LOG_BYTES = 256 << 20;
 /** What a client asks for at first, and what it asks for when its reader is quick. */
@@ -88,6 +89,27 @@ function clientSides(stand: Stand, filled: Filled, seconds: number): Side[] {
       };
     },
   }));
+}
+
+/** What Node takes for the bytes alone, wherever they go. */
+function socketSides(stand: Stand, { server, recordBytes }: Filled, seconds: number): Side[] {
+  const stored = recordBytes + storedHeader(server);
+  return ["fresh", "reused"].map((memory) => {
+    const flags = { topic: TOPIC, "max-bytes": LARGE_BYTES, "record-bytes": stored, memory };
+    return {
+      name: `socket of Node, ${memory} memory`,
+      command: commandLine("bench/sides/raw-socket", flags),
+      measure: async (): Promise<Sample> => {
+        const broker = `127.0.0.1:${server.port}`;
+        const sample = await runSide<RawSocketSample>(stand, "raw-socket", { ...flags, broker, seconds });
+        const records = sample.storedBytes / stored;
+        return {
+          value: (records * recordBytes) / sample.seconds / 1e9,
+          details: { "records/s": records / sample.seconds, "client ns/record": (sample.cpuSeconds / records) * 1e9 },
+        };
+      },
+    };
+  });
 }
 
 interface Yardstick {
@@ -179,7 +201,8 @@ export const clientConsumer: Question = {
     "again. The client is the package's, in a process of its own, looks at every record and, with crc32c, has verified its sum, by the addon or in " +
     "JavaScript; *released* says that it gives each batch back, *ranges* that it looks at records where they lie, without a view of each. The load " +
     "generator takes answers of 4 MiB, or of 1, into one small buffer and looks at nothing, or at the sums alone; a reader has one request in flight, as " +
-    "it knows the next offset only from the answer. Heap: what the client allocates for a record, without the " +
+    "it knows the next offset only from the answer. The *socket of Node* is a program that receives the same answers over `node:net`, into memory that is new for each (as " +
+    "it must be for a reader whose records may be kept) or always the same, and looks at nothing but their length. Heap: what the client allocates for a record, without the " +
     "bytes themselves, which are views.",
   ask: async (stand, measure) => {
     const seconds = stand.quick ? 1 : 3;
@@ -196,7 +219,11 @@ export const clientConsumer: Question = {
               flush: "none",
               unit: "GB/s",
               sample: `${seconds} s`,
-              sides: [...clientSides(stand, filled, seconds), ...yardsticks(stand, filled, seconds)],
+              sides: [
+                ...clientSides(stand, filled, seconds),
+                ...socketSides(stand, filled, seconds),
+                ...yardsticks(stand, filled, seconds),
+              ],
             });
             if (recordBytes === 128 && format === "crc32c") {
               await measure(heapCase(stand, filled, "heap for each record, 128 bytes", seconds));
