@@ -34,13 +34,13 @@ const std::uint8_t kZeros[kZeroPiece] = {};
 /**
  * A barrier that was under way when its file system gave up (an aborted journal) may say 0 with the data
  * gone: what it would have waited for has failed by then, and ext4 tells that to nobody. It notices when
- * somebody begins to change something, and refuses every write from then on, one of no bytes, too. Neither
+ * somebody begins a transaction, and refuses every write from then on, one of no bytes, too. Neither
  * changes anything that matters where all is well (docs/decisions.md).
  */
 int StillWritable(int fd) {
-  (void)platform::TouchAccessTime(fd);
+  if (const int code = platform::TryJournal(fd)) return code;
   while (::pwrite(fd, "", 0, 0) < 0) {
-    if (errno == EBADF || errno == EISDIR) return platform::TouchAccessTime(fd);  // A directory.
+    if (errno == EBADF || errno == EISDIR) return 0;  // A directory.
     if (errno != EINTR) return errno;
   }
   return 0;

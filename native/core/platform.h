@@ -36,10 +36,10 @@ int ForceFileData(int fd);
 int ForceMapped(int fd, void* address, std::size_t bytes);
 
 /**
- * On ext4 sets the time of the last access to now, which begins a transaction of the journal: EROFS or EIO
- * where it is known by now that nothing can be changed there any more, else 0.
+ * On ext4 begins a transaction of the journal, with nothing in it: EROFS or EIO where nothing can be changed
+ * there any more, else 0.
  */
-int TouchAccessTime(int fd);
+int TryJournal(int fd);
 
 enum class ReserveResult { kReserved, kFailed, kUnsupported };
 /** Blocks for [from, to), without changing the file's size. kFailed leaves errno. */

@@ -66,7 +66,7 @@ int ForceMapped(int fd, void* address, std::size_t bytes) {
   return FullSync(fd);
 }
 
-int TouchAccessTime(int) { return 0; }  // F_FULLFSYNC says what failed.
+int TryJournal(int) { return 0; }  // F_FULLFSYNC says what failed.
 
 ReserveResult ReserveBlocks(int fd, off_t from, off_t to) {
   struct stat stat;

@@ -1,6 +1,6 @@
 // Loaded before the C library: while the file FAIL_SWITCH is there, calls on files whose path has FAIL_PATH in it fail with EIO:
 // reads, or with FAIL_BARRIERS only fdatasync, or with FAIL_EMPTY_WRITES only writes of no bytes: so does ext4 when it has given up, also
-// behind a barrier that said 0, as soon as somebody touches the times of a file. With FAIL_COLD no page of them is said to be in the cache, so that a worker
+// behind a barrier that said 0, as soon as somebody begins a transaction. With FAIL_COLD no page of them is said to be in the cache, so that a worker
 // reads them in first. With FAIL_WRITING_OUT it is sync_file_range that fails, and as the kernel does it tells of that once to each
 // open file that asks: to the one of the call now, and to the mapped one with its next msync.
 
@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static int is_listed(int fd) {
@@ -77,9 +77,9 @@ int fdatasync(int fd) {
   return getenv("FAIL_BARRIERS") != NULL && is_listed(fd) ? (int)fail(EIO) : REAL(fdatasync)(fd);
 }
 
-int futimens(int fd, const struct timespec times[2]) {
+int fremovexattr(int fd, const char* name) {
   if (is_listed(fd)) noticed = 1;
-  return REAL(futimens)(fd, times);
+  return REAL(fremovexattr)(fd, name);
 }
 ssize_t pwrite(int fd, const void* from, size_t bytes, off_t at) {
   return is_refused(fd, bytes) ? fail(EROFS) : REAL(pwrite)(fd, from, bytes, at);
