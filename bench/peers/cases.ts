@@ -227,7 +227,7 @@ function toolSide(stand: Stand, host: Host, peer: Peer, setting: Setting, tool: 
 }
 
 /** No port: what stands for it in the report is seen at once. */
-const EXAMPLE_PORT = 65_536;
+const EXAMPLE_PORT = 54_321;
 
 const amountOf = ({ once, warmRecords }: Tool): { records: number } => ({ records: once ? LOG_RECORDS : warmRecords });
 

@@ -3,6 +3,9 @@
 import type { PeerProcess } from "./process.js";
 import type { Found } from "./programs.js";
 
+/** Where this checkout lies, in front of what a command takes from it. */
+const HERE = /\/[^\s:]*?\/(?=(?:\.cache|bench)\/peers\/)/g;
+
 /** Payload of every record. */
 export const RECORD_BYTES = 128;
 
@@ -83,7 +86,9 @@ export interface Peer {
 /** For the report: without the port and the payload, which are this run's alone. */
 export const shown = ({ command, args }: ToolRun, at: At): string =>
   [command.slice(command.lastIndexOf("/") + 1), ...args]
-    .map((arg) => (arg === PAYLOAD ? `<${RECORD_BYTES} bytes>` : arg.replaceAll(String(at.port), "PORT")))
+    .map((arg) =>
+      arg === PAYLOAD ? `<${RECORD_BYTES} bytes>` : arg.replaceAll(HERE, "").replaceAll(String(at.port), "PORT"),
+    )
     .join(" ");
 
 export const PAYLOAD = "x".repeat(RECORD_BYTES);
