@@ -21,6 +21,8 @@ export interface Outcome {
   readonly failures: readonly Failure[];
   readonly skipped: readonly Skipped[];
   readonly notes: readonly string[];
+  /** So many runs added up, where only their sum was kept; `seed` is the last one's. Else it is one. */
+  readonly runs?: number;
 }
 
 export async function whereOf(directory: string, root: string): Promise<Where> {

@@ -25,7 +25,7 @@ function sumOf(outcomes: readonly Outcome[]): Sum {
     for (const [what, count] of Object.entries(outcome.counts)) counts.set(what, (counts.get(what) ?? 0) + count);
   }
   return {
-    runs: green.length,
+    runs: green.reduce((sum, { runs = 1 }) => sum + runs, 0),
     failed: outcomes.filter(({ failures }) => failures.length > 0).length,
     counts,
     losses: green.reduce((sum, { losses }) => sum + losses, 0),

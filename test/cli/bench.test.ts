@@ -101,9 +101,9 @@ describe("bench", () => {
     broker.refuse = ({ kind }) => (kind === RequestKind.PRODUCE_V1 && ++produced % 10 === 0 ? 7 : undefined);
     const refused = await bench(broker, SHORT);
     const { requests, failed } = refused.told;
-    // One of them may be late at the end.
+    // 400 are due and each tenth is refused; of each connection one may fall to the other side of an end of the measured time.
     expect(refused.code).toBe(1);
-    expect(requests).toBeGreaterThanOrEqual(350);
+    expect(requests).toBeGreaterThanOrEqual(358);
     expect(requests).toBeLessThanOrEqual(362);
     const count = Math.floor(produced / 10);
     expect(Object.values(failed)).toEqual([count]);

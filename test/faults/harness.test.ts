@@ -119,7 +119,7 @@ describe("the ladder's harness", () => {
     const two = rung("two", () => Promise.resolve(green));
     const ran = await runRung(one, options(tempDir("faults")));
     const outcome: Outcome = { ...ran, where: { ...ran.where, commit: "abc" }, notes: ["Cut on ext4."] };
-    await writeOutcome(dir, { ...outcome, seed: 3, counts: { cuts: 5_000 } });
+    await writeOutcome(dir, { ...outcome, seed: 3, runs: 2, counts: { cuts: 5_000 } });
     await writeOutcome(dir, { ...outcome, seed: 4, failures: [{ what: "x", replay: "y" }] });
     await writeOutcome(dir, outcome);
     await writeOutcome(dir, { ...outcome, where: { ...outcome.where, commit: "abc with local changes" } });
@@ -131,7 +131,7 @@ describe("the ladder's harness", () => {
     expect([first.length, kept.length]).toEqual([3, 4]);
     expect(await readFile(join(dir, "faults", "runs.jsonl"), "utf8")).not.toContain(dir);
     const page = trustPage([one, two], first, "<!-- about -->\n| what |\n");
-    expect(page).toContain("| [one](#one) | 2 in 1 min | 5 012 cuts | 0 | 1 |");
+    expect(page).toContain("| [one](#one) | 3 in 1 min | 5 012 cuts | 0 | 1 |");
     expect(page).toContain("| [two](#two) | not run | – |  |  |");
     expect(page).toContain("Seeds: 3, 7. The last run");
     expect(page).toContain("What one does.");
