@@ -10,6 +10,7 @@ import type { MountKeeper } from "../../lib/disk/mount-keeper.js";
 export const KINDS = ["ext4", "tmpfs", "thin"] as const;
 export type Kind = (typeof KINDS)[number];
 
+const FILLER = "filler";
 const MEBIBYTE = 1024 * 1024;
 const EXT4_MEBIBYTES = 64;
 const TMPFS_MEBIBYTES = 40;
@@ -25,6 +26,8 @@ export class FullDisk {
   readonly mounted: string;
   /** Where room is taken from: on the disk, or below it. */
   readonly #below: string;
+  /** Bytes that the filler in the thin disk's own file system has. */
+  #within = 0;
 
   private constructor(
     readonly kind: Kind,
@@ -74,7 +77,7 @@ export class FullDisk {
 
   /** Leaves about so many bytes of the room there is now. */
   async fill(leftBytes: number): Promise<void> {
-    const file = await open(join(this.#below, "filler"), "a");
+    const file = await open(join(this.#below, FILLER), "a");
     try {
       for (;;) {
         const { bavail, bsize } = await statfs(this.#below);
@@ -90,8 +93,31 @@ export class FullDisk {
     }
   }
 
+  /**
+   * Takes the blocks of the thin disk's own file system, too. Those that the device wrote once it can write again: a log whose retention frees them lives on
+   * them for ever, and rightly. Reserved and not written, so that no error of theirs ends the journal.
+   */
+  async fillWithin(leftBytes: number): Promise<void> {
+    const { bavail, bsize } = await statfs(this.mounted);
+    const bytes = bavail * bsize - leftBytes;
+    if (bytes <= 0) return;
+    // A device that fails may have made the file system read-only, and what was freed may be taken again by the log: both are no matter.
+    await run("fallocate", [
+      "--offset",
+      String(this.#within),
+      "--length",
+      String(bytes),
+      join(this.mounted, FILLER),
+    ]).then(
+      () => {
+        this.#within += bytes;
+      },
+      () => undefined,
+    );
+  }
+
   async empty(): Promise<void> {
-    await rm(join(this.#below, "filler"), { force: true });
+    await rm(join(this.#below, FILLER), { force: true });
   }
 
   /** Nothing of what the cache still holds is seen by the next start. For a broker that has ended. */
@@ -100,6 +126,8 @@ export class FullDisk {
     await this.keeper.unmount(this.mounted);
     await this.empty();
     await this.#mount();
+    await rm(join(this.mounted, FILLER), { force: true });
+    this.#within = 0;
   }
 
   async remove(): Promise<void> {

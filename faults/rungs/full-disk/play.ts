@@ -10,6 +10,8 @@ import type { FullDisk } from "./disks.js";
 
 const PHASE_MS = 30_000;
 const LOOK_MS = 20;
+/** So long a log may live on blocks of the thin disk that its own retention frees. */
+const RECYCLED_MS = 5_000;
 const READY_MS = 60_000;
 const STOP_MS = 60_000;
 const READ_MS = 60_000;
@@ -168,7 +170,12 @@ export class FullDiskPlay {
     await this.disk.fill(leftBytes);
     const told = (): boolean => this.ledgers.every(({ refused, failed }, index) => failed || refused > before[index]);
     // What retention frees is taken again, or the log would live on it.
-    const fill = (): Promise<void> => this.disk.fill(Math.min(leftBytes, KEPT_LEFT_BYTES));
+    const left = Math.min(leftBytes, KEPT_LEFT_BYTES);
+    const recycled = performance.now() + RECYCLED_MS;
+    const fill = async (): Promise<void> => {
+      await this.disk.fill(left);
+      if (this.disk.kind === "thin" && performance.now() > recycled) await this.disk.fillWithin(left);
+    };
     await this.#until(told, broker, load, "the disk is full, and producers are not told", fill);
     this.#count("times the room went");
   }
