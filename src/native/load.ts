@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import findAddon from "node-gyp-build";
 import { MillraceError } from "../model/errors.js";
-import type { NativeAddon } from "./binding.js";
+import type { NativeAddon } from "./addon.js";
 import { lackOfElf } from "./whole-elf.js";
 
 /** The directory of this package: the first one upwards whose package.json names it. The same from src/ and from dist/. */
