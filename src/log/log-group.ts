@@ -4,7 +4,7 @@
 import type { AckPolicy } from "../model/ack-policy.js";
 import type { Offset } from "../model/ids.js";
 import type { RecordFormat } from "../model/record-format.js";
-import type { Log, LogInside, LogListener } from "./embedded.js";
+import type { Log, LogInside, LogListener } from "./embedded-log.js";
 import { type ReadFrom, type ReadWait, ReadWaits, type WaitOutcome } from "./read-waits.js";
 import { ceilingOf, type Isolation } from "./waiting/isolation.js";
 
