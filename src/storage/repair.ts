@@ -26,8 +26,9 @@ import { firstAppendOf } from "./recovery.js";
 import { Segment } from "./segment.js";
 import { logName, nextName } from "./segment-name.js";
 import { indexPathOf, writeIndex } from "./segment-store.js";
+import type { SegmentVerdict } from "./segment-verdict.js";
 import { copyTorn, moveTorn } from "./torn-files.js";
-import { type Finding, type PartitionVerdict, type SegmentVerdict, verifyPartition } from "./verify.js";
+import { type Finding, type PartitionVerdict, verifyPartition } from "./verify.js";
 
 export type RepairStep =
   | Finding

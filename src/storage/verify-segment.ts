@@ -1,5 +1,5 @@
 // Looks at every byte of one segment, also behind a record whose sum does not match, and at every entry of its index. It
-// reads only; what follows from what it finds is decided by verify.ts.
+// reads only; what follows from what it finds is decided by segment-verdict.ts.
 
 import { type NativeFile, ScanStop } from "../native/binding.js";
 import { miscountedText, type Place } from "./checkpoint-fit.js";

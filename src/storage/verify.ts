@@ -1,67 +1,24 @@
 // `millrace verify`: looks at every segment, index and sum of a partition. It reads without the partition's lock, so a broker
 // may be writing meanwhile: what it says about the end of the log is how it was at that moment. It changes nothing; what
-// follows for a person is repair.ts.
+// follows for a person is repair.ts. One segment is judged by segment-verdict.ts; how things are said is verify-finding.ts.
 
-import { readdir } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
-import { counted } from "../model/plural.js";
+import { basename, join } from "node:path";
 import { native } from "../native/binding.js";
 import type { Checkpoint } from "./checkpoint.js";
 import { CheckpointFile } from "./checkpoint-file.js";
-import {
-  claimOf,
-  judgeScanned,
-  markIn,
-  misfitByEnd,
-  misfitByNames,
-  misfitByRecords,
-  type Place,
-} from "./checkpoint-fit.js";
-import { isMissing, PartitionDamagedError } from "./damage.js";
-import { type FoundFiles, type FoundSegment, lookAround, readIndexBody, type Unreadable } from "./partition-files.js";
+import { judgeScanned, markIn, misfitByEnd, misfitByNames, misfitByRecords } from "./checkpoint-fit.js";
+import { PartitionDamagedError } from "./damage.js";
+import { type FoundFiles, type FoundSegment, lookAround, type Unreadable } from "./partition-files.js";
 import { readMeta } from "./partition-meta.js";
 import { withoutRetired } from "./recovery-leftovers.js";
 import { durableFloor } from "./recovery-plan.js";
-import { decideTail, successorOf, tailShape } from "./recovery-table.js";
 import { CHECKPOINT_FILE, classifyFile, META_FILE } from "./segment-name.js";
-import { indexPathOf } from "./segment-store.js";
+import { judgeSegment, type SegmentVerdict } from "./segment-verdict.js";
 import { type StoredFormat, storedFormat } from "./stored-format.js";
-import { type Examined, examineIndex, examineSegment } from "./verify-segment.js";
+import { damageOf, type Finding, NOWHERE, spoiled } from "./verify-finding.js";
 
-/** What verify finds, in the order of the log. */
-export type Finding =
-  | {
-      /** Something that was acknowledged is not what it was, or what says where it is cannot be trusted. */
-      readonly kind: "damage";
-      readonly path: string;
-      /** −1 where there is none. */
-      readonly position: number;
-      readonly offset: number;
-      readonly what: string;
-    }
-  /** Worth saying, and harmless: what the next start will do, an index that it will write. */
-  | { readonly kind: "note"; readonly path: string; readonly what: string }
-  /** A segment was looked at. */
-  | {
-      readonly kind: "segment";
-      readonly path: string;
-      /** Up to where its records end. */
-      readonly records: number;
-      readonly bytes: number;
-      /** Nothing of it is damaged. */
-      readonly sound: boolean;
-    };
-
-/** A segment as verify saw it. What repair works with. */
-export interface SegmentVerdict {
-  readonly found: FoundSegment;
-  readonly examined: Examined;
-  /** The log cannot go on behind this segment's end, for this reason. */
-  readonly broken: string | undefined;
-  /** A start would cut here; nothing that was durable is lost by it. */
-  readonly torn: boolean;
-  readonly indexIsGood: boolean;
-}
+export { findPartitionDirs } from "./partition-dirs.js";
+export type { Finding } from "./verify-finding.js";
 
 export interface PartitionVerdict {
   readonly dir: string;
@@ -143,7 +100,7 @@ async function* verifyFiles(dir: string): AsyncGenerator<Finding, Walked, undefi
     }
     const isBehind = behind.includes(found);
     if (isBehind) yield { kind: "note", path: found.path, what: "lies behind a break in the log" };
-    const segment = yield* verifySegment(found, kept.at(at + 1), floor, checkpoint, format, unreadable);
+    const segment = yield* judgeSegment(found, kept.at(at + 1), floor, checkpoint, format, unreadable);
     if (segment === undefined || isBehind) continue;
     segments.push(segment);
     if (segment.broken === undefined && !segment.torn) continue;
@@ -224,128 +181,3 @@ async function* verifyCheckpoint(
     return { checkpoint: undefined, damaged: true };
   }
 }
-
-/** What cannot be used, because of what it says or because it cannot be read. */
-function spoiled(path: string, cause: unknown, unreadable: string[]): Finding {
-  if (cause instanceof PartitionDamagedError) return damageOf(cause.path, NOWHERE, cause.what);
-  unreadable.push(path);
-  return unreadableOf(path, cause);
-}
-
-async function* verifySegment(
-  found: FoundSegment,
-  next: FoundSegment | undefined,
-  floor: number,
-  checkpoint: Checkpoint | undefined,
-  format: StoredFormat,
-  unreadable: string[],
-): AsyncGenerator<Finding, SegmentVerdict | undefined, undefined> {
-  const { index, path } = found;
-  const durable = Math.min(floor, next?.baseOffset ?? Number.POSITIVE_INFINITY);
-  const header = typeof index === "string" ? undefined : index;
-  const mark = markIn(found, checkpoint);
-  if (unreadable.includes(path)) return undefined;
-  let examined: Examined;
-  let indexProblem: string | undefined;
-  let spoiledIndex: Finding | undefined;
-  const indexPath = indexPathOf(found);
-  try {
-    const file = await native.openFile(path, { writable: false });
-    try {
-      const endOffset = next?.baseOffset ?? (header === undefined ? undefined : found.baseOffset + header.records);
-      examined = await examineSegment(file, found, format, mark, endOffset, durable);
-      if (header !== undefined) {
-        const entries = await readIndexBody(found, header).catch((cause: unknown) => {
-          spoiledIndex = spoiled(indexPath, cause, unreadable);
-        });
-        indexProblem = await examineIndex(file, found, entries ?? undefined, format);
-      }
-    } finally {
-      file.close();
-    }
-  } catch (cause) {
-    if (isMissing(cause)) yield { kind: "note", path, what: "was removed while it was looked at" };
-    else yield spoiled(path, cause, unreadable);
-    return undefined;
-  }
-  const { wrong, end } = examined;
-  for (const place of wrong) yield damageOf(path, place, "the payload does not match its sum");
-  if (spoiledIndex !== undefined) yield spoiledIndex;
-  else if (indexProblem !== undefined) yield damageOf(indexPath, NOWHERE, indexProblem);
-  if (typeof index === "string" && next !== undefined && !unreadable.includes(indexPath)) {
-    yield { kind: "note", path: indexPath, what: `${index}; the next start writes it` };
-  }
-  const decision = decideTail({
-    mode: "MAPPED",
-    format: format.name,
-    sealed: header !== undefined,
-    shape: tailShape(examined.stop, examined.tailBytes),
-    belowFloor: end.offset < durable,
-    successor: successorOf(end.offset, next?.baseOffset),
-  });
-  const broken = examined.why ?? (decision.action === "refuse" ? decision.meaning : undefined);
-  if (broken !== undefined) yield damageOf(path, end, broken);
-  else if (decision.action !== "keep") {
-    const bytes = examined.tailBytes;
-    const what = `${counted(bytes, "byte")} from position ${end.position} (offset ${end.offset}) on: no part of the log, or being written now: ${decision.meaning}`;
-    yield { kind: "note", path, what };
-  }
-  if (broken !== undefined && checkpoint !== undefined && isAbove(checkpoint, found, examined)) {
-    const what = `${claimOf(checkpoint)}; if nothing was taken away there, it is of another partition`;
-    yield { kind: "note", path: join(dirname(path), CHECKPOINT_FILE), what };
-  }
-  const sound = broken === undefined && wrong.length === 0;
-  yield { kind: "segment", path, records: end.offset - found.baseOffset, bytes: end.position, sound };
-  return {
-    found,
-    examined,
-    broken,
-    torn: broken === undefined && decision.action === "cut",
-    indexIsGood: header !== undefined && indexProblem === undefined,
-  };
-}
-
-/** The records end soundly, and the checkpoint claims more of them. */
-const isAbove = (
-  { segmentBase, durableOffset }: Checkpoint,
-  found: FoundSegment,
-  { end, tailBytes }: Examined,
-): boolean => tailBytes === 0 && segmentBase >= found.baseOffset && durableOffset > end.offset;
-
-const NOWHERE: Place = { position: -1, offset: -1 };
-
-const damageOf = (path: string, { position, offset }: Place, what: string): Finding => ({
-  kind: "damage",
-  path,
-  position,
-  offset,
-  what,
-});
-
-const unreadableOf = (path: string, cause: unknown): Finding =>
-  damageOf(path, NOWHERE, `it cannot be read: ${(cause as Error).message}`);
-
-/** The partitions in a directory: itself, or those of a broker's data directory, by name. */
-export async function findPartitionDirs(dir: string): Promise<string[]> {
-  const entries = await readdir(dir, { withFileTypes: true });
-  if (entries.some(({ name }) => isPartitionFile(name))) return [dir];
-  const found: string[] = [];
-  for (const entry of entries) {
-    if (!entry.isDirectory() && !entry.isSymbolicLink()) continue;
-    const path = join(dir, entry.name);
-    if (await isPartitionDir(path)) found.push(path);
-  }
-  return found.sort();
-}
-
-/** One that cannot be read counts by its name, or nobody would hear of it. */
-async function isPartitionDir(path: string): Promise<boolean> {
-  try {
-    return (await readdir(path)).some(isPartitionFile);
-  } catch (cause) {
-    const { code } = cause as { code?: unknown };
-    return code !== "ENOTDIR" && code !== "ENOENT" && /-\d+$/.test(path);
-  }
-}
-
-const isPartitionFile = (name: string): boolean => name === META_FILE || classifyFile(name).kind === "log";
