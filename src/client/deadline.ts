@@ -1,5 +1,6 @@
 // A caller's deadline for a whole call, however many connections and requests it takes.
 
+import { TIMER_MAX_MS } from "../model/clock.js";
 import { MillraceError } from "../model/errors.js";
 import { onAbort } from "./abort.js";
 
@@ -11,9 +12,6 @@ export interface Bounds {
   readonly failed: (error: MillraceError) => void;
 }
 
-/** Node's timers take no more; whoever may wait for 24 days waits for ever. */
-const TIMER_MS_MAX = 0x7fff_ffff;
-
 /**
  * Does `work` and aborts it with REQUEST_TIMEOUT, whose message names the length, when it has not ended after `ms`. Undefined: it may take
  * as long as it takes.
@@ -24,7 +22,8 @@ export async function within<T>(
   what: string,
   work: (bounds: Bounds) => Promise<T>,
 ): Promise<T> {
-  if (ms === undefined || ms > TIMER_MS_MAX) return work({ signal, failed: () => undefined });
+  // Whoever may wait for 24 days waits for ever.
+  if (ms === undefined || ms > TIMER_MAX_MS) return work({ signal, failed: () => undefined });
   signal?.throwIfAborted();
   const ending = new AbortController();
   const unheard = signal && onAbort(signal, () => ending.abort(signal.reason));

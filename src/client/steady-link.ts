@@ -70,8 +70,10 @@ export class SteadyLink implements LinkUser {
         made = true;
         return await unlessAborted(ask(on), asking === "left" ? signal : undefined);
       } catch (error) {
-        // Whoever waited for its answer until the end of its time leaves the link to nobody: the next call would stand behind it.
-        if (made && signal?.aborted && isRetriable(signal.reason)) this.drop(link);
+        // Whoever waited for its answer until the end of its time, or gave up a poll, for which the broker waits on, leaves the link to
+        // nobody: the next call would stand behind it.
+        const isInTheWay = asking === "obeyed" || isRetriable(signal?.reason);
+        if (made && signal?.aborted && isInTheWay) this.drop(link);
         if (signal?.aborted) throw signal.reason;
         if (this.closing.signal.aborted) throw this.closed();
         // Another call that failed on it has dropped it.

@@ -16,7 +16,7 @@ export interface Timers {
 export const systemClock: Clock = { now: () => Date.now() };
 
 /** A setting may be months; a timer that is told more than this comes at once, and again, and again. */
-const TIMER_MAX_MS = 2 ** 31 - 1;
+export const TIMER_MAX_MS = 2 ** 31 - 1;
 
 export const systemTimers: Timers = {
   after(ms, action) {

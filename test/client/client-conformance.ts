@@ -209,6 +209,19 @@ export function clientConformance(name: string, make: MakeGround): void {
       expect([...(await waiting)].map(textOf)).toEqual(["d"]);
     });
 
+    it("a poll that was given up by its signal keeps nobody waiting behind it", async () => {
+      const client = await clientOf();
+      const consumer = await client.consumer({ topic: "orders", partition: 0, maxWaitMs: 20_000 });
+      const stop = new AbortController();
+      const given = consumer.poll({ signal: stop.signal });
+      await sleep(50);
+      stop.abort(new Error("enough"));
+      await expect(given).rejects.toThrow("enough");
+      const asked = performance.now();
+      expect((await consumer.poll({ maxWaitMs: 0 })).length).toBe(0);
+      expect(performance.now() - asked).toBeLessThan(10_000);
+    });
+
     it("P06 a close settles every send and ends what waits with CLOSED", async () => {
       const client = await clientOf();
       const producer = client.producer({ lingerMs: 10_000 });

@@ -2,11 +2,12 @@
 // unsaved when it is closed.
 
 import { performance } from "node:perf_hooks";
+import { TIMER_MAX_MS } from "../../model/clock.js";
 import { type CheckpointPosition, type CheckpointStore, positionKey } from "./store.js";
 
 export class Saver {
   private readonly waiting = new Map<string, CheckpointPosition>();
-  private lastAt = Number.NEGATIVE_INFINITY;
+  private lastAt: number | undefined;
   private timer: NodeJS.Timeout | undefined;
   private saving: Promise<void> | undefined;
   private failure: { readonly error: unknown } | undefined;
@@ -28,11 +29,23 @@ export class Saver {
   later(positions: readonly CheckpointPosition[]): void {
     for (const each of positions) this.waiting.set(positionKey(each.topic, each.partition), each);
     if (this.failure !== undefined) throw this.failure.error;
-    this.timer ??= setTimeout(() => void this.flush().catch(() => undefined), Math.max(0, this.waitMs));
+    this.timer ??= this.arm();
   }
 
+  /** The first save waits for nothing. */
   private get waitMs(): number {
-    return this.lastAt + this.everyMs - performance.now();
+    return this.lastAt === undefined ? 0 : Math.max(0, this.lastAt + this.everyMs - performance.now());
+  }
+
+  /** Whoever saves only at the end says `Infinity`: told that, a timer would come at once, and again and again. */
+  private arm(): NodeJS.Timeout {
+    return setTimeout(
+      () => {
+        if (this.waitMs > 0) this.timer = this.arm();
+        else void this.flush().catch(() => undefined);
+      },
+      Math.min(this.waitMs, TIMER_MAX_MS),
+    );
   }
 
   /** Saves what waits. */

@@ -1,6 +1,7 @@
 // When positions are saved, with a store that takes its time.
 
-import { describe, expect, it } from "vitest";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Saver } from "../../../src/client/checkpoint/saver.js";
 import type { CheckpointPosition } from "../../../src/client/checkpoint/store.js";
 import { offset } from "../../../src/model/ids.js";
@@ -52,6 +53,30 @@ describe("what saves positions", () => {
     for (const call of calls) await expect(call).rejects.toThrow("full");
     await expect(saver.handled(at(3))).rejects.toThrow("full");
   });
+
+  it.each([Number.POSITIVE_INFINITY, 2 ** 31])(
+    "saves the first and then no other before the end, every %d ms",
+    async (everyMs) => {
+      const { store, saves } = slowly();
+      const saver = new Saver(store, everyMs);
+      const warned = vi.fn();
+      process.on("warning", warned);
+      onTestFinished(() => void process.off("warning", warned));
+      const first = saver.handled(at(1));
+      saves[0].end();
+      await first;
+      await saver.handled(at(2));
+      await sleep(20);
+      await saver.handled(at(3));
+      expect(saves.map(({ next }) => next)).toEqual([1]);
+      const last = saver.flush();
+      await turn();
+      saves[1].end();
+      await last;
+      expect(saves.map(({ next }) => next)).toEqual([1, 3]);
+      expect(warned).not.toHaveBeenCalled();
+    },
+  );
 
   it("fails with what a store throws that does not return a promise", async () => {
     const saver = new Saver(
