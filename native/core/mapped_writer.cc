@@ -27,6 +27,13 @@ constexpr std::uint32_t kSmallGroups = 4;
 constexpr std::uint32_t kPreparedAhead = 1024 * 1024;
 
 /**
+ * As much is cached ahead as the segment holds, within these bounds, and more is asked for at half of it:
+ * what is written in 20 ms by who is only just too slow to have his pages populated.
+ */
+constexpr std::uint32_t kCachedAheadMin = 64 * 1024;
+constexpr std::uint32_t kCachedAheadMax = 1024 * 1024;
+
+/**
  * A release store of the length. Not through std::atomic: the length may lie at any address, also across two
  * lines, and an atomic store there is undefined (on ARM it faults).
  */
@@ -49,8 +56,13 @@ MappedWriter::~MappedWriter() {
 SysError MappedWriter::Prepare() {
   if (const int code = ResizeFile(file()->fd(), capacity())) return Failure(code, "ftruncate");
   if (const int code = mapping_.Map(file()->fd(), capacity(), file()->path())) return Failure(code, "mmap");
+  // A fault reads nothing around itself: that is as much as the disk reads ahead, which may be set to
+  // megabytes, and the loop would zero all of it for the sake of one page. Where nobody caches ahead it is
+  // better than nothing: a page alone costs four times as much.
+  if (populator_) platform::FaultAlone(mapping_.base(), capacity());
   target_ = std::make_shared<PopulateTarget>(file(), mapping_.base());
   target_->set_written(end());
+  cache_at_ = end();
   return {};
 }
 
@@ -64,7 +76,23 @@ void MappedWriter::Stage(const Batch& batch) {
 int MappedWriter::Commit(WriteScratch*) {
   PublishEnd();
   target_->set_written(staged_end_);
+  if (staged_end_ >= cache_at_) CacheAhead();
   return 0;
+}
+
+void MappedWriter::CacheAhead() {
+  if (!populator_) {
+    cache_at_ = UINT32_MAX;
+    return;
+  }
+  const std::uint32_t ahead = std::clamp(staged_end_, kCachedAheadMin, kCachedAheadMax);
+  std::uint32_t ready = target_->cached();
+  if (ready < staged_end_ + ahead / 2) {
+    // Only what has blocks: where there are none yet, once more with the next batch.
+    ready = std::min(staged_end_ + ahead, reserved());
+    populator_->Cache(target_, ready);
+  }
+  cache_at_ = ready - std::min(ready, ahead / 2);
 }
 
 void MappedWriter::Populate(std::uint32_t up_to) {
@@ -96,30 +124,28 @@ int MappedWriter::ReserveWithoutBlocks(std::uint32_t from, std::uint32_t to) {
   return WriteZeros(file()->fd(), from, to);
 }
 
-// The cache may hold a large folio there, of this page and of pages behind the end, made by reading around a
-// fault. The first store into any page of a folio asks for the blocks of all of it, and where there is no
+// The cache may hold a large folio there, of this page and of pages behind the end, made by reading ahead of
+// who reads. The first store into any page of a folio asks for the blocks of all of it, and where there is no
 // room for those behind the end that is a SIGBUS. Asked here it is an error, and once it was granted the
 // folio has its blocks. Only the last page can share a folio with what lies behind.
 int MappedWriter::TryLastPage(std::uint32_t end) {
   const std::uint32_t last = PageFloor(end - 1);
   std::uint8_t* const page = mapping_.base() + last;
-  // Alone, or the pages behind the end would be read in, as many as the disk reads ahead.
   platform::FaultAlone(page, end - last);
   const bool granted =
       platform::PopulateForWriting(page, end - last) != platform::PopulateResult::kFailed || errno != EFAULT;
-  platform::FaultAround(page, end - last);
   return granted ? 0 : ENOSPC;
 }
 
 int MappedWriter::Fill(std::uint32_t from, std::uint32_t to) {
   const std::uint32_t first = PageFloor(from);
-  // Where somebody faulted before, the system's marks for reading ahead lie in the way: at each of them it
-  // would read in what comes behind, which is then written over, and every page is zeroed twice. Where
-  // nothing is filled that reading stays, since a page alone costs four times as much.
+  // Where somebody faulted before, the system's marks for reading ahead may lie in the way: at each of them
+  // it would read in what comes behind, which is then written over, and every page is zeroed twice.
   platform::FaultAlone(mapping_.base() + first, to - first);
   // By a write and not by faults alone: those bring in one page at a time, each by a read that finds nothing.
   if (const int code = WriteZeros(file()->fd(), from, to)) return code;
   (void)platform::PopulateForWriting(mapping_.base() + first, to - first);
+  target_->set_cached(to);
   return 0;
 }
 

@@ -32,10 +32,12 @@ class MappedWriter final : public SegmentWriter {
   void Release() override;
 
   void PrepareAhead(std::uint32_t from, std::uint32_t to);
+  void CacheAhead();
 
   const std::shared_ptr<Populator> populator_;
   Mapping mapping_;
   PopulateTargetPtr target_;
+  std::uint32_t cache_at_ = 0;      // The end at which more is cached. The loop's.
   std::uint32_t small_groups_ = 0;  // Touched by barriers only, which come one after the other.
 };
 

@@ -50,8 +50,6 @@ enum class PopulateResult { kPopulated, kFailed, kUnsupported };
 PopulateResult PopulateForWriting(void* address, std::size_t bytes);
 /** From here on a fault in the range of a mapping brings its own page and nothing around it. */
 void FaultAlone(void* address, std::size_t bytes);
-/** Takes that back. */
-void FaultAround(void* address, std::size_t bytes);
 /**
  * Writes dirty pages of the range to the disk and waits for that; false when it failed or cannot be done
  * here. No barrier: the disk may still hold them in its cache. Takes no error away from the barriers of `fd`.

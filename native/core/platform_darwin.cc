@@ -87,7 +87,6 @@ ReserveResult ReserveBlocks(int fd, off_t from, off_t to) {
 PopulateResult PopulateForWriting(void*, std::size_t) { return PopulateResult::kUnsupported; }
 
 void FaultAlone(void*, std::size_t) {}
-void FaultAround(void*, std::size_t) {}
 
 bool WriteOut(int, off_t, std::size_t) { return false; }
 

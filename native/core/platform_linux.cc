@@ -139,7 +139,6 @@ PopulateResult PopulateForWriting(void* address, std::size_t bytes) {
 }
 
 void FaultAlone(void* address, std::size_t bytes) { (void)::madvise(address, bytes, MADV_RANDOM); }
-void FaultAround(void* address, std::size_t bytes) { (void)::madvise(address, bytes, MADV_NORMAL); }
 
 // Through an open file of its own: each tells of a page that could not be written once, whoever asks first.
 // On the writer's the next barrier would say 0 over records that are lost.

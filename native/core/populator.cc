@@ -16,6 +16,8 @@ namespace {
 constexpr std::uint32_t kPieceBytes = 2 * 1024 * 1024;
 /** The same for a piece that is written out: the disk's time comes on top. */
 constexpr std::uint32_t kPreparedPieceBytes = 512 * 1024;
+/** The system takes no more from one call where a disk reads ahead by its usual amount. */
+constexpr std::uint32_t kReadInBytes = 128 * 1024;
 constexpr std::uint32_t kAllPrepared = UINT32_MAX;
 
 }  // namespace
@@ -23,6 +25,20 @@ constexpr std::uint32_t kAllPrepared = UINT32_MAX;
 void PopulateTarget::Stop() {
   std::lock_guard<std::mutex> lock(mutex_);
   stopped_ = true;
+}
+
+void PopulateTarget::set_cached(std::uint32_t position) {
+  std::uint32_t known = cached();
+  while (known < position && !cached_.compare_exchange_weak(known, position, std::memory_order_relaxed,
+                                                            std::memory_order_relaxed)) {
+  }
+}
+
+void PopulateTarget::ReadIn(std::uint32_t from, std::uint32_t to) {
+  const std::uint32_t missing = std::max(from, PageFloor(cached()));
+  for (std::uint32_t at = missing; at < to; at += kReadInBytes)
+    platform::ReadAhead(file_->fd(), at, std::min(kReadInBytes, to - at));
+  set_cached(to);
 }
 
 PopulateTarget::Step PopulateTarget::TakeStep() {
@@ -37,18 +53,26 @@ PopulateTarget::Step PopulateTarget::TakeStep() {
   // middle of them.
   const std::uint32_t prepare_from = std::max({prepared(), populated_, PageCeiling(written)});
   const bool prepare = prepare_from < prepare_to;
-  if (!prepare && populate_from >= populate_to) return Step::kDone;
+  if (!prepare && populate_from >= populate_to) {
+    const std::uint32_t cache_to = PageFloor(cache_to_.load(std::memory_order_relaxed));
+    const std::uint32_t cache_from = std::max(PageFloor(cached()), PageFloor(written));
+    if (cache_from >= cache_to) return Step::kDone;
+    ReadIn(cache_from, std::min(cache_to, cache_from + kPieceBytes));
+    return Step::kMore;
+  }
 
   const std::uint32_t from = prepare ? prepare_from : populate_from;
   const std::uint32_t to =
       prepare ? std::min(prepare_to, from + kPreparedPieceBytes) : std::min(populate_to, from + kPieceBytes);
-  switch (platform::PopulateForWriting(base_ + from, to - from)) {
+  // Faults read nothing around them, and would bring in a page at a time.
+  ReadIn(from, to);
+  const platform::PopulateResult result = platform::PopulateForWriting(base_ + from, to - from);
+  switch (result) {
     case platform::PopulateResult::kUnsupported:
-      return Step::kUnsupported;
     case platform::PopulateResult::kFailed:
       populate_to_.store(0, std::memory_order_relaxed);
       prepare_to_.store(0, std::memory_order_relaxed);
-      return Step::kDone;
+      return result == platform::PopulateResult::kFailed ? Step::kDone : Step::kCannotPopulate;
     case platform::PopulateResult::kPopulated:
       break;
   }
@@ -59,6 +83,10 @@ PopulateTarget::Step PopulateTarget::TakeStep() {
     prepared_.store(written_out ? to : kAllPrepared, std::memory_order_relaxed);
   }
   return Step::kMore;
+}
+
+void Populator::Cache(const PopulateTargetPtr& target, std::uint32_t up_to) {
+  Ask(target, &target->cache_to_, up_to);
 }
 
 void Populator::Populate(const PopulateTargetPtr& target, std::uint32_t up_to) {
@@ -74,7 +102,8 @@ void Populator::Ask(const PopulateTargetPtr& target, std::atomic<std::uint32_t>*
   wish->store(up_to, std::memory_order_relaxed);
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (stopping_ || unsupported_ || target->queued_) return;
+    if (stopping_ || target->queued_) return;
+    if (cannot_populate_ && wish != &target->cache_to_) return;
     if (!thread_.running() && !thread_.Start([this] { Run(); })) return;
     target->queued_ = true;
     queue_.push_back(target);
@@ -93,6 +122,7 @@ void Populator::Stop() {
 }
 
 void Populator::Run() {
+  platform::GiveWay();
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     ready_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
@@ -103,10 +133,9 @@ void Populator::Run() {
     lock.unlock();
     const PopulateTarget::Step step = target->TakeStep();
     lock.lock();
-    if (step == PopulateTarget::Step::kUnsupported) {
-      unsupported_ = true;
-      queue_.clear();
-    } else if (step == PopulateTarget::Step::kMore && !stopping_ && !target->queued_) {
+    if (step == PopulateTarget::Step::kCannotPopulate) cannot_populate_ = true;
+    // Its other wishes are gone with the first one that could not be met; what is to be cached still can.
+    if (step != PopulateTarget::Step::kDone && !stopping_ && !target->queued_) {
       target->queued_ = true;
       queue_.push_back(std::move(target));
     }

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <vector>
 
 #include "core/thread.h"
 #include "test/harness.h"
@@ -180,6 +181,58 @@ TEST("after a few small barriers the blocks ahead of the end are written ones") 
   EXPECT_TRUE(Eventually([&] { return BlocksAreWritten(dir.At("a"), 64 * 1024, 256 * 1024) == 1; }));
   // And not the whole segment: writing each block twice is for the next ones only.
   EXPECT_EQ(BlocksAreWritten(dir.At("a"), 4 << 20, kCapacity), 0);
+}
+
+/** How many pages of [from, to) are in the cache. */
+std::size_t PagesInCache(const SegmentWriter& writer, std::uint32_t from, std::uint32_t to) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* const file = mmap(nullptr, writer.capacity(), PROT_READ, MAP_SHARED, writer.file()->fd(), 0);
+  std::vector<unsigned char> there(writer.capacity() / page);
+  EXPECT_EQ(mincore(file, writer.capacity(), there.data()), 0);
+  munmap(file, writer.capacity());
+  std::size_t count = 0;
+  for (std::size_t i = from / page; i < to / page; i++) count += there[i] & 1;
+  return count;
+}
+
+TEST("a store into a fresh page reads in nothing around it, however far the disk reads ahead") {
+  ScratchDir dir;
+  auto populator = std::make_shared<Populator>();
+  const auto writer = Created(dir.At("a"), populator);
+  populator->Stop();
+  Memory expected;
+  AppendRecord(writer.get(), 100, &expected);
+  EXPECT_EQ(PagesInCache(*writer, 0, kCapacity / 2), std::size_t{1});
+}
+
+TEST("pages ahead of a writer are brought into the cache, some at first and a mebibyte later") {
+  ScratchDir dir;
+  const auto page = static_cast<std::uint32_t>(sysconf(_SC_PAGESIZE));
+  const auto writer = Created(dir.At("a"), std::make_shared<Populator>());
+  Memory expected;
+  AppendRecord(writer.get(), 100, &expected);
+  EXPECT_TRUE(Eventually([&] { return PagesInCache(*writer, 0, 64 << 10) == (64 << 10) / page; }));
+  usleep(5'000);
+  EXPECT_EQ(PagesInCache(*writer, 256 << 10, kCapacity / 2), std::size_t{0});
+  while (expected.size() < 2 << 20) AppendRecord(writer.get(), 8'000, &expected);
+  EXPECT_TRUE(Eventually(
+      [&] { return PagesInCache(*writer, 2 << 20, (2 << 20) + (512 << 10)) == (512 << 10) / page; }));
+  usleep(5'000);
+  EXPECT_EQ(PagesInCache(*writer, (3 << 20) + (128 << 10), 6 << 20), std::size_t{0});
+}
+
+TEST("no page is brought in where there are no blocks") {
+  ScratchDir dir;
+  const auto page = static_cast<std::uint32_t>(sysconf(_SC_PAGESIZE));
+  const auto writer = Created(dir.At("a"), std::make_shared<Populator>(), 16 * page);
+  Memory expected;
+  for (int i = 0; i < 8; i++) AppendRecord(writer.get(), page, &expected);
+  EXPECT_TRUE(Eventually([&] { return PagesInCache(*writer, 0, 16 * page) == 16; }));
+  usleep(5'000);
+  EXPECT_EQ(PagesInCache(*writer, 16 * page, kCapacity), std::size_t{0});
+  EXPECT_EQ(writer->Reserve(64 * page).code, 0);
+  AppendRecord(writer.get(), page, &expected);
+  EXPECT_TRUE(Eventually([&] { return PagesInCache(*writer, 0, 18 * page) == 18; }));
 }
 
 TEST("large groups are not prepared for") {
