@@ -13,7 +13,7 @@ import {
   UNKNOWN_TOPIC,
   UNSUPPORTED,
 } from "../../faults/rungs/input/grammar.js";
-import { validRequest } from "../../faults/rungs/input/samples.js";
+import { damaged, extremes, validRequest, withAt } from "../../faults/rungs/input/samples.js";
 import { ascii, concat, hex, int32 } from "../support/bytes.js";
 import { fetch, frame, hello, int64, metadata, multiFetch, produce, produceAt } from "../support/wire.js";
 
@@ -71,5 +71,16 @@ describe("its reader of answers", () => {
     expect(bodyProblem(1, 1, body.subarray(1))).toContain("does not parse");
     expect(bodyProblem(1, 1, concat(body, hex("00")))).toContain("left over");
     expect(bodyProblem(1, 1, concat(int64(4), int64(4)))).toContain("base offset 4");
+  });
+});
+
+describe("the damages of the rung input", () => {
+  it("leave the sample as it is, also one that lies in the memory of Node's pool", () => {
+    const sample = Buffer.from("a sample that is tried again and again");
+    const before = Uint8Array.from(sample);
+    const random = new Random(5);
+    for (const [at, value] of extremes.entries()) withAt(sample, at % sample.length, value);
+    for (let times = 0; times < 100; times++) damaged(random, sample);
+    expect(Uint8Array.from(sample)).toEqual(before);
   });
 });

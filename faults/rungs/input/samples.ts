@@ -84,9 +84,9 @@ export const extremes: readonly Uint8Array[] = [
   ...EXTREMES_64.map(int64),
 ];
 
-/** With an extreme over what stands at a place. */
+/** With an extreme over what stands at a place. A copy in any case, which `slice` of a Buffer is not. */
 export function withAt(bytes: Uint8Array, at: number, value: Uint8Array): Uint8Array {
-  const changed = bytes.slice();
+  const changed = Uint8Array.from(bytes);
   const room = changed.length - at;
   if (room > 0) changed.set(value.subarray(0, room), at);
   return changed;

@@ -11,7 +11,7 @@ import { storedDecoders } from "./of-stored.js";
 /** What may be allocated for each byte of an input, and without one. */
 const PER_BYTE = 64;
 const ALLOWANCE = 16 * 1024;
-/** Of one input: quick decoders take a microsecond. */
+/** Of the processor, for one input: quick decoders take a microsecond. What others do with the machine meanwhile does not count. */
 const CASE_MS_MAX = 2_000;
 const SAY_MS = 1_000;
 const WRONG_MAX = 5;
@@ -33,14 +33,15 @@ class Trial {
     this.cases++;
     const { decoder } = this;
     takeLargest();
-    const began = performance.now();
+    const began = process.cpuUsage();
     const first = await this.#outcome(bytes, 0);
-    const took = performance.now() - began;
+    const { user, system } = process.cpuUsage(began);
+    const took = (user + system) / 1000;
     const largest = takeLargest();
     if (largest > ALLOWANCE + (decoder.takes ?? 0) + PER_BYTE * bytes.length) {
       this.#complain(bytes, `it asked for ${largest} at once`);
     }
-    if (took > CASE_MS_MAX) this.#complain(bytes, `it took ${took} ms`);
+    if (took > CASE_MS_MAX) this.#complain(bytes, `it took ${took} ms of the processor`);
     if (!decoder.slow) {
       const second = await this.#outcome(bytes, 0xff);
       if (second !== first) this.#complain(bytes, `what stands beside it counts: ${first} and ${second}`);
@@ -93,7 +94,10 @@ function* systematic({ samples, long = [], slow = false }: Decoder): Generator<U
 async function main([seed, seconds, directory]: readonly string[]): Promise<void> {
   const decoders = [...requestDecoders, ...answerDecoders, ...storedDecoders(directory)];
   listen();
-  const trials = decoders.map((decoder) => new Trial(decoder));
+  // Some are Buffers, whose `slice` is no copy: the first damage would be in all that come after it.
+  const trials = decoders.map(
+    (decoder) => new Trial({ ...decoder, samples: decoder.samples.map((sample) => Uint8Array.from(sample)) }),
+  );
   for (const trial of trials) {
     const { mend } = trial.decoder;
     trial.say();
