@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { loadPackage, productOf } from "../../faults/lib/product.js";
 import { Random } from "../../faults/lib/random.js";
-import { applyDamage, type Damage, damagesOf, lastBatchFrom } from "../../faults/rungs/format-sweep/damage.js";
+import { applyDamage, type Damage, damagesOf, groupOf, lastBatchFrom } from "../../faults/rungs/format-sweep/damage.js";
+import { inTurns } from "../../faults/rungs/format-sweep/format-sweep.js";
 import { modelLog, payloadsOfSegment, readCheckpoint, walkSegment } from "../../faults/rungs/format-sweep/model.js";
 import { expected, floorOf, judge, type OpenLog } from "../../faults/rungs/format-sweep/oracle.js";
 import { makeShapes, type Shape } from "../../faults/rungs/format-sweep/shapes.js";
@@ -77,6 +78,31 @@ describe("the sweep's model", () => {
     for (const file of ["checkpoint", "partition.json"]) {
       expect(damages.filter((damage) => damage.kind === "flip" && damage.file === file).length).toBeGreaterThan(100);
     }
+  });
+});
+
+describe("the sweep's order", () => {
+  it("comes to one of each group first, the small ones as well", () => {
+    const drawn = (seed: number) => ({ random: new Random(seed) });
+    const groups = [[5, 1, 9, 7].map(drawn), [8].map(drawn), [3, 6].map(drawn)];
+    expect(inTurns(groups).map(({ random }) => random.seed)).toEqual([1, 3, 8, 5, 6, 7, 9]);
+  });
+
+  it("has the entries of an index, its header, and a file that was touched in groups of their own", () => {
+    const shape = shapeOf("closed");
+    const file = logsOf(shape.after).at(-1)!;
+    const index = file.replace(".log", ".index");
+    const alike: Damage[] = [
+      { kind: "flip", file: index, bit: 8 * 20 },
+      { kind: "flip", file: index, bit: 8 * 90 },
+      { kind: "flip", file, bit: 8 },
+      { kind: "flip", file, bit: 8, touched: true },
+      { kind: "touch", file },
+      { kind: "remove", file },
+    ];
+    expect(new Set(alike.map((damage) => groupOf(shape, damage))).size).toBe(alike.length);
+    const listed = damagesOf(shape).map((damage) => groupOf(shape, damage));
+    expect(listed).toEqual(expect.arrayContaining(alike.map((damage) => groupOf(shape, damage))));
   });
 });
 
@@ -176,6 +202,49 @@ describe("the sweep's oracle", () => {
         )
       ).wrong,
     ).toContain("without a reason");
+  });
+
+  it("finds a last segment that is believed unread although somebody touched it after a clean stop", async () => {
+    const shape = shapeOf("closed");
+    const file = logsOf(shape.after).at(-1)!;
+    const damage: Damage = { kind: "flip", file, bit: 8 * 20, touched: true };
+    expect((await judged(shape, damage)).outcome).toBe("refused");
+    expect(await judged(shape, { kind: "touch", file })).toMatchObject({ outcome: "opened", wrong: undefined });
+    // As a product that does not look at the time of the file.
+    const trusting: OpenLog = (at, options) => {
+      layDown(at, applyDamage(shape, { kind: "flip", file, bit: 8 * 20 }, new Random(3)));
+      return openLog(at, options);
+    };
+    expect((await judged(shape, damage, trusting)).wrong).toContain("not as it was when it was closed");
+  });
+
+  it("finds an index that leads to another record", async () => {
+    const shape = shapeOf("sealed segments");
+    const [file] = logsOf(shape.after);
+    const damage: Damage = { kind: "flip", file: file.replace(".log", ".index"), bit: 8 * 85 };
+    expect((await judged(shape, damage)).wrong).toBeUndefined();
+    const astray = lying((log) => ({
+      read: (from, options) => log.read(from === 1 && options?.maxBytes === 1 ? 2 : from, options),
+    }));
+    expect((await judged(shape, damage, astray)).wrong).toContain("at 1 there is another record");
+  });
+
+  it("takes a refusal of a gap behind a sealed segment, also where the checkpoint does not reach it", () => {
+    const shape = shapeOf("sealed segments");
+    const [first, second, third] = logsOf(shape.after);
+    const damage: Damage = { kind: "remove", file: second };
+    // As just after a roll: the second one has no index yet, and no checkpoint says that it is durable.
+    const unsealed = logsOf(shape.after).map((log) => log.replace(".log", ".index"));
+    const kept = [...shape.after].filter(
+      ([name]) => name === first.replace(".log", ".index") || (name !== "checkpoint" && !unsealed.includes(name)),
+    );
+    const young: Shape = { ...shape, after: new Map(kept) };
+    expect(expected(young, damage, applyDamage(young, damage, new Random(3)))).toMatchObject({
+      mayRefuse: true,
+      mayNotOpen: undefined,
+    });
+    const behind: Damage = { kind: "remove", file: third };
+    expect(expected(young, behind, applyDamage(young, behind, new Random(3))).mayRefuse).toBe(false);
   });
 
   it("finds a loss below the checkpoint that is not told", async () => {

@@ -22,21 +22,44 @@ export type Damage =
   | { readonly kind: "cut"; readonly file: string; readonly at: number; readonly checkpoint?: Fate }
   /** Zeros from here to its end, as of a file that got its length and not its bytes. */
   | { readonly kind: "zeros"; readonly file: string; readonly at: number; readonly checkpoint?: Fate }
-  | { readonly kind: "flip"; readonly file: string; readonly bit: number }
+  | { readonly kind: "flip"; readonly file: string; readonly bit: number; readonly touched?: true }
+  /** Nothing but its time, as of a copy. */
+  | { readonly kind: "touch"; readonly file: string }
   | { readonly kind: "sectors"; readonly hits: readonly Hit[] }
   /** The file as it was before the last batch; gone, if it was not there. */
   | { readonly kind: "older"; readonly file: string }
   | { readonly kind: "remove"; readonly file: string };
 
 export const SECTOR_BYTES = 512;
+/** How much later a file was touched than it was closed, in seconds. */
+const TOUCHED_S = 60;
+/** Of an `.index`: its entries follow. */
+const INDEX_HEADER_BYTES = 72;
 const CHECKPOINT = "checkpoint";
 
 export const shownDamage = (damage: Damage): string =>
   damage.kind === "sectors"
     ? damage.hits.map(({ file, sector, how }) => `${how} sector ${sector} of ${file}`).join(" and ")
-    : `${damage.kind} ${"at" in damage ? `${damage.at} ` : "bit" in damage ? `${damage.bit} ` : ""}of ${damage.file}${fateOf(damage) === undefined ? "" : `, checkpoint ${fateOf(damage)}`}`;
+    : `${damage.kind} ${"at" in damage ? `${damage.at} ` : "bit" in damage ? `${damage.bit} ` : ""}of ${damage.file}${fateOf(damage) === undefined ? "" : `, checkpoint ${fateOf(damage)}`}${isTouched(damage) ? ", touched" : ""}`;
 
 export const fateOf = (damage: Damage): Fate | undefined => ("checkpoint" in damage ? damage.checkpoint : undefined);
+
+/** Whether its file has another time than it was given at a clean stop. */
+export const isTouched = (damage: Damage): boolean => "touched" in damage;
+
+/** It concerns a whole file, so there are few like it. */
+export const isRare = ({ kind }: Damage): boolean => kind === "older" || kind === "remove" || kind === "touch";
+
+/** The same for all damages of a shape that are alike: of one kind, in one part of one file. */
+export function groupOf(shape: Shape, damage: Damage): string {
+  if (damage.kind === "sectors") return `${damage.hits.length} sectors of ${filesOf(damage).join()}`;
+  const { kind, file } = damage;
+  const at = firstByte(damage, file) ?? 0;
+  const inIndex = at < INDEX_HEADER_BYTES ? "header" : "entries";
+  const inLog = at < lastBatchFrom(shape, file) ? "before" : "last batch";
+  const part = isRare(damage) ? "" : file.endsWith(".index") ? inIndex : file.endsWith(".log") ? inLog : "";
+  return `${kind} ${file} ${part} ${fateOf(damage)} ${isTouched(damage)}`;
+}
 
 export function filesOf(damage: Damage): string[] {
   return damage.kind === "sectors" ? damage.hits.map(({ file }) => file) : [damage.file];
@@ -56,6 +79,8 @@ export function firstByte(damage: Damage, file: string): number | undefined {
     case "older":
     case "remove":
       return 0;
+    case "touch":
+      return undefined;
   }
 }
 
@@ -90,6 +115,10 @@ function applyToFile(
   const change = (changed: Uint8Array): void => {
     files.set(file, { ...files.get(file)!, bytes: changed });
   };
+  const touch = (): void => {
+    const kept = files.get(file)!;
+    files.set(file, { ...kept, mtime: kept.mtime + TOUCHED_S });
+  };
   switch (damage.kind) {
     case "cut":
       change(bytes.subarray(0, damage.at));
@@ -100,6 +129,10 @@ function applyToFile(
     case "flip":
       bytes[damage.bit >> 3] ^= 1 << (damage.bit & 7);
       change(bytes);
+      if (isTouched(damage)) touch();
+      break;
+    case "touch":
+      touch();
       break;
     case "older": {
       const older = before.get(file);
@@ -153,8 +186,16 @@ function ofLog(shape: Shape, file: string): Damage[] {
     for (const how of HOWS) all.push({ kind: "sectors", hits: [{ file, sector, how }] });
   }
   all.push({ kind: "older", file }, { kind: "remove", file });
+  if (wasClosed(shape, file)) {
+    all.push({ kind: "touch", file });
+    for (let at = 0; at < end; at++) all.push({ kind: "flip", file, bit: at * 8 + (at % 8), touched: true });
+  }
   return all;
 }
+
+/** Whether it is the last segment of a log that was stopped cleanly. */
+export const wasClosed = ({ after }: Shape, file: string): boolean =>
+  file === logsOf(after).at(-1) && isSealed(after, file);
 
 /** Position in a segment from which on it holds the last batch; its end when it holds nothing of it. */
 export function lastBatchFrom(shape: Shape, file: string): number {

@@ -7,7 +7,7 @@ import { MODES } from "../../lib/episode-settings.js";
 import { loadPackage } from "../../lib/product.js";
 import { Random } from "../../lib/random.js";
 import { type Failure, type Rung, type RungResult, replayOf, type Stage } from "../../lib/rung.js";
-import { applyDamage, type Damage, damagesOf, shownDamage } from "./damage.js";
+import { applyDamage, type Damage, damagesOf, groupOf, isRare, shownDamage } from "./damage.js";
 import { expected, judge, type OpenLog } from "./oracle.js";
 import { makeShapes, type Shape } from "./shapes.js";
 import { layDown } from "./snapshot.js";
@@ -36,30 +36,59 @@ interface Case {
   readonly random: Random;
 }
 
-async function allCases({ product, directory, seed }: Stage): Promise<Case[]> {
-  const random = new Random(seed);
-  const cases: Case[] = [];
+interface Cases {
+  readonly all: readonly Case[];
+  /** So many of them at its beginning are of each group one. */
+  readonly groups: number;
+}
+
+async function allCases({ product, directory, seed }: Stage): Promise<Cases> {
+  const seeds = new Random(seed);
+  const groups = new Map<string, Case[]>();
   for (const mode of MODES) {
     for (const format of FORMATS) {
-      const shapes = await makeShapes(product, directory, mode, format, random.fork(`${mode} ${format}`));
+      const shapes = await makeShapes(product, directory, mode, format, seeds.fork(`${mode} ${format}`));
       for (const shape of shapes) {
         for (const damage of damagesOf(shape)) {
-          cases.push({ shape, damage, random: random.fork(`${shape.name}, ${shownDamage(damage)}`) });
+          const group = `${shape.name}, ${groupOf(shape, damage)}`;
+          const random = seeds.fork(`${shape.name}, ${shownDamage(damage)}`);
+          if (!groups.has(group)) groups.set(group, []);
+          groups.get(group)?.push({ shape, damage, random });
         }
       }
     }
   }
-  // In an order of their own, so that a run that ends early has seen some of everything. By what each is, not by its place in the list: times that lie in
-  // the files make some damages more or less from run to run, and the others must stay where they are.
-  return cases.sort((a, b) => a.random.seed - b.random.seed);
+  return { all: inTurns([...groups.values()]), groups: groups.size };
 }
 
-/** So many rounds that a run with the same seed comes to case `at` for sure. */
-const roundsFor = (at: number): number => Math.ceil((at + 1) * 1.02) + 50;
+const bySeed = (a: Drawn, b: Drawn): number => a.random.seed - b.random.seed;
+
+interface Drawn {
+  readonly random: Random;
+}
+
+/**
+ * One of each group, then the next one of each: a run that ends early has seen some of everything, also where a machine is slow or a group is small. By
+ * what each is, not by its place in the list: times that lie in the files make some damages more or less from run to run, and the others must stay about
+ * where they are.
+ */
+export function inTurns<T extends Drawn>(groups: readonly (readonly T[])[]): T[] {
+  const turns: T[][] = [];
+  for (const group of groups) {
+    for (const [at, each] of group.toSorted(bySeed).entries()) {
+      if (at === turns.length) turns.push([]);
+      turns[at].push(each);
+    }
+  }
+  return turns.flatMap((turn) => turn.sort(bySeed));
+}
+
+/** So many rounds that a run with the same seed comes to case `at` for sure, also where some groups have a few more. */
+const roundsFor = (at: number, groups: number): number => Math.ceil((at + 1) * 1.02) + 4 * groups;
 
 async function run(stage: Stage): Promise<RungResult> {
   const { openLog } = (await loadPackage(stage.product)) as { openLog: OpenLog };
-  const cases = await allCases(stage);
+  const { all: cases, groups } = await allCases(stage);
   const until = performance.now() + (stage.seconds ?? (stage.rounds === undefined ? USUAL_SECONDS : 1e9)) * 1000;
   const most = Math.min(cases.length, stage.rounds ?? cases.length);
   const { index, count } = stage.part ?? { index: 1, count: 1 };
@@ -73,12 +102,13 @@ async function run(stage: Stage): Promise<RungResult> {
   };
   const failures: Failure[] = [];
   const mine = Math.floor((most - index) / count) + 1;
-  stage.progress(`${mine} of ${cases.length} damages`);
+  stage.progress(`${mine} of ${cases.length} damages, in ${groups} groups`);
   let losses = 0;
   let next = index - 1;
 
   const lane = async (lanes: string, number: number): Promise<void> => {
-    for (let visit = 0; next < most && performance.now() < until && failures.length < FAILURES_MAX; visit++) {
+    const isTime = (): boolean => performance.now() < until || (stage.seconds === undefined && next < groups);
+    for (let visit = 0; next < most && isTime() && failures.length < FAILURES_MAX; visit++) {
       const at = next;
       next += count;
       const { shape, damage, random } = cases[at];
@@ -90,13 +120,12 @@ async function run(stage: Stage): Promise<RungResult> {
         ...shape.options,
         mode: random.chance(OTHER_PATH_CHANCE) ? otherPath(shape) : shape.options.mode,
       };
-      const judged = await judge(openLog, dir, { ...shape, options }, want, random.chance(GO_ON_CHANCE)).catch(
-        (error: unknown) => ({
-          outcome: "opened" as const,
-          wrong: `it failed: ${String(error instanceof Error ? error.stack : error)}`,
-          recordsRead: 0,
-        }),
-      );
+      const goesOn = random.chance(GO_ON_CHANCE) || isRare(damage);
+      const judged = await judge(openLog, dir, { ...shape, options }, want, goesOn).catch((error: unknown) => ({
+        outcome: "opened" as const,
+        wrong: `it failed: ${String(error instanceof Error ? error.stack : error)}`,
+        recordsRead: 0,
+      }));
       counts.damages++;
       if (lanes === stage.directory) counts["of them on the disk"]++;
       counts[judged.outcome]++;
@@ -106,7 +135,7 @@ async function run(stage: Stage): Promise<RungResult> {
       if (judged.wrong.startsWith("A SILENT LOSS")) losses++;
       const what = `case ${at}, ${shape.name}, ${shownDamage(damage)}: ${judged.wrong}`;
       stage.progress(what);
-      failures.push({ what, replay: replayOf("format-sweep", { seed: stage.seed, rounds: roundsFor(at) }) });
+      failures.push({ what, replay: replayOf("format-sweep", { seed: stage.seed, rounds: roundsFor(at, groups) }) });
     }
   };
   const memory = existsSync(MEMORY) ? mkdtempSync(join(MEMORY, "millrace-sweep-")) : undefined;
@@ -132,12 +161,13 @@ export const formatSweep: Rung = {
   about: `
 Logs of eleven shapes (fresh, behind a checkpoint, torn before, sealed, over two segments, several segments unsealed, behind retention, closed cleanly, …), on both paths and in both
 formats, as a crash leaves them just after a batch. Then one damage: the segment is cut at every byte (in the last batch also with the checkpoint as it was before, and without one), or zero from every byte on; every bit of the last batch, and one of each byte
-before it, is flipped; each sector of 512 bytes is zeroed, garbled or taken from before the batch, those of the last batch in all pairs, too; index, checkpoint and
+before it, is flipped, after a clean stop also with another time of the file, as whoever touches it leaves it; each sector of 512 bytes is zeroed, garbled or taken from before the batch, those of the last batch in all pairs, too; index, checkpoint and
 \`partition.json\` are cut at every byte, flipped in every bit, their sectors damaged in the same ways, replaced by their older state, removed.
 
 The oracle is a model of its own, written from [storage-format.md](storage-format.md). What opens is a prefix of what was written; it holds everything below the checkpoint and in
 sealed segments, and everything before the damage; in \`crc32c\` no record is made up, in \`plain\` none below the damage. Or the partition refuses, with the file in its words, and
-only where something durable may be damaged. Some lie on the disk, most in memory, where a barrier costs nothing. Three in ten of what opened are written on, closed and opened again.
+only where something durable may be damaged. Some lie on the disk, most in memory, where a barrier costs nothing. Where an index is damaged each record is asked for by its offset, too. Three in ten of what opened are written
+on, closed and opened again. First comes one damage of each kind in each part of each file, then the next one of each.
 `,
   unfit: () => Promise.resolve(undefined),
   run,

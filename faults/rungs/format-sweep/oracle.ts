@@ -5,7 +5,7 @@
 //   refused   with a code and a file in its words, and only where something that was durable may be damaged
 
 import type { Log } from "../../../src/log/embedded.js";
-import { type Damage, fateOf, filesOf, firstByte } from "./damage.js";
+import { type Damage, fateOf, filesOf, firstByte, isTouched } from "./damage.js";
 import { isSealed, modelLog, readCheckpoint, walkSegment } from "./model.js";
 import type { Shape } from "./shapes.js";
 import { baseOf, type KeptFile, logsOf, type Snapshot } from "./snapshot.js";
@@ -13,7 +13,8 @@ import { baseOf, type KeptFile, logsOf, type Snapshot } from "./snapshot.js";
 export type OpenLog = (dir: string, options: Shape["options"]) => Promise<Log>;
 
 export interface Expected {
-  readonly mayOpen: boolean;
+  /** Why it must not open. */
+  readonly mayNotOpen?: string;
   readonly mayRefuse: boolean;
   /** With `exact` it ends there, else there at the earliest. */
   readonly end: number;
@@ -22,6 +23,8 @@ export interface Expected {
   readonly faithful: number;
   /** Reading may find a damaged record and say so. */
   readonly mayBeUnreadable: boolean;
+  /** Each record is asked for by its offset as well, which goes through the index. */
+  readonly seeks?: true;
 }
 
 /** Below it everything was durable before the damage. */
@@ -36,14 +39,15 @@ export function expected(shape: Shape, damage: Damage, damaged: Snapshot): Expec
   const files = filesOf(damage);
   const written = truth.length;
   const isSame = ["checkpoint", ...files].every((file) => sameBytes(damaged.get(file), after.get(file)));
-  const whole = { mayOpen: true, end: written, exact: true, faithful: written, mayBeUnreadable: false };
+  const whole = { end: written, exact: true, faithful: written, mayBeUnreadable: false };
   if (isSame) return { ...whole, mayRefuse: false };
   if (files.some((file) => file.endsWith(".log"))) return ofLogs(shape, damage, damaged);
   // No record is touched, so none may be missing. Only what says how the records lie is a reason to refuse, and the slot of the checkpoint that counts: a
   // torn write can damage the other one alone.
   const [file] = files;
   const isMark = file === "checkpoint" && !countsAsBefore(after.get(file), damaged.get(file));
-  return { ...whole, mayRefuse: file === "partition.json" || isMark };
+  const seeks = file.endsWith(".index") ? true : undefined;
+  return { ...whole, seeks, mayRefuse: file === "partition.json" || isMark };
 }
 
 function countsAsBefore(before: KeptFile | undefined, damaged: KeptFile | undefined): boolean {
@@ -60,13 +64,26 @@ function ofLogs(shape: Shape, damage: Damage, damaged: Snapshot): Expected {
   if (isTrusted || intact < floor) {
     // Below the checkpoint, or in a sealed segment: a refusal, or everything is still there and reading says what is wrong.
     const faithful = format === "crc32c" ? truth.length : intact;
-    return { mayOpen: true, mayRefuse: true, end: floor, exact: false, faithful, mayBeUnreadable: true };
+    // After a clean stop its last segment is not read again, unless somebody touched it. All of it is below the checkpoint.
+    const isRead = isTouched(damage) && format === "crc32c";
+    const mayNotOpen = isRead ? "a segment that is not as it was when it was closed" : undefined;
+    return { mayNotOpen, mayRefuse: true, end: floor, exact: false, faithful, mayBeUnreadable: true };
   }
   const { end, overlaps } = modelLog(damaged, format);
   const faithful = format === "crc32c" ? truth.length : Math.min(intact, truth.length);
-  // The checkpoint says where the log begins: without its first segment it does not.
-  const mayRefuse = overlaps || !damaged.has(logsOf(after)[0]);
-  return { mayOpen: !overlaps, mayRefuse, end, exact: true, faithful, mayBeUnreadable: false };
+  // The checkpoint says where the log begins: without its first segment it does not. No crash leaves a gap behind a sealed segment.
+  const mayRefuse = overlaps || !damaged.has(logsOf(after)[0]) || hasGapBehindSealed(damaged, format);
+  const mayNotOpen = overlaps ? "two segments that claim one offset" : undefined;
+  return { mayNotOpen, mayRefuse, end, exact: true, faithful, mayBeUnreadable: false };
+}
+
+function hasGapBehindSealed(damaged: Snapshot, format: Shape["format"]): boolean {
+  const logs = logsOf(damaged);
+  return logs.slice(1).some((next, at) => {
+    const log = logs[at];
+    const end = baseOf(log) + walkSegment(damaged.get(log)!.bytes, format).positions.length;
+    return isSealed(damaged, log) && baseOf(next) > end;
+  });
 }
 
 /** A checkpoint that is older, or gone, claims less. */
@@ -123,7 +140,7 @@ export async function judge(
     const wrong = judgeBounds(log, shape, want);
     const read = await readAll(log, shape, want);
     const recordsRead = read.next - log.logStartOffset;
-    const said = wrong ?? read.wrong;
+    const said = wrong ?? read.wrong ?? (want.seeks && !read.unreadable ? await seekAll(log, shape) : undefined);
     if (said !== undefined) return { outcome: "opened", wrong: said, recordsRead };
     if (read.unreadable) return { outcome: "unreadable", recordsRead };
     if (!goOn) return { outcome: "opened", recordsRead };
@@ -151,12 +168,12 @@ function judgeRefusal(error: unknown, dir: string, { mayRefuse }: Expected): Jud
   return { outcome: "refused", wrong: mayRefuse ? undefined : `it refused: ${said}`, recordsRead: 0 };
 }
 
-function judgeBounds(log: Log, shape: Shape, { mayOpen, end, exact }: Expected): string | undefined {
+function judgeBounds(log: Log, shape: Shape, { mayNotOpen, end, exact }: Expected): string | undefined {
   const { logStartOffset, logEndOffset } = log;
   if (logStartOffset !== shape.logStartOffset) return `it begins at ${logStartOffset}, not at ${shape.logStartOffset}`;
   if (logEndOffset < end) return `A SILENT LOSS: it ends at ${logEndOffset}, and ${end} records are there`;
   if (logEndOffset > end && exact) return `it ends at ${logEndOffset}, and only ${end} records are there`;
-  if (!mayOpen) return "it opened, and two segments claim one offset";
+  if (mayNotOpen !== undefined) return `it opened with ${mayNotOpen}`;
   return undefined;
 }
 
@@ -190,6 +207,17 @@ async function readAll(log: Log, shape: Shape, want: Expected): Promise<Read> {
     }
   }
   return { next, unreadable: false };
+}
+
+/** Undefined, or which record is not found at its offset. */
+async function seekAll(log: Log, { truth }: Shape): Promise<string | undefined> {
+  for (let at: number = log.logStartOffset; at < log.logEndOffset; at++) {
+    const found = await log.read(at, { maxBytes: 1 }).catch((error: unknown) => String(error));
+    if (typeof found === "string") return `reading at ${at} alone failed: ${found}`;
+    const [first] = found.records;
+    if (first?.offset !== at || !sameRecord(first.payload, truth[at])) return `at ${at} there is another record`;
+  }
+  return undefined;
 }
 
 const sameRecord = (a: Uint8Array, b: Uint8Array | undefined): boolean => b !== undefined && Buffer.compare(a, b) === 0;
