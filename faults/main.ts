@@ -55,7 +55,7 @@ const listed = (all: readonly Rung[]): Promise<string[]> =>
   );
 
 async function runAll(root: string, argv: readonly string[], asked: Asked): Promise<Outcome[]> {
-  const { seed, rounds, seconds, part, ci, product, directory } = asked;
+  const { seed, rounds, seconds, part, only, ci, product, directory } = asked;
   const data = resolve(directory ?? join(root, ".cache", "faults", "data"));
   const command = ["npm run faults --", ...argv].join(" ").replace(/ --$/, "");
   const options: RunOptions = {
@@ -65,6 +65,7 @@ async function runAll(root: string, argv: readonly string[], asked: Asked): Prom
     rounds,
     seconds,
     part,
+    only,
     data,
     limitSeconds: ci ? CI_LIMIT_SECONDS : undefined,
     command,

@@ -10,6 +10,7 @@ export interface Asked {
   readonly rounds?: number;
   readonly seconds?: number;
   readonly part?: Part;
+  readonly only?: string;
   readonly ci: boolean;
   readonly list: boolean;
   readonly help: boolean;
@@ -25,12 +26,13 @@ export class UsageError extends Error {
 
 export function usage(all: readonly Rung[]): string {
   return [
-    "npm run faults -- [RUNG…] [--seed N] [--rounds N] [--seconds N] [--part I/N] [--list] [--report] [--ci]",
+    "npm run faults -- [RUNG…] [--seed N] [--rounds N] [--seconds N] [--part I/N] [--only REGEX] [--list] [--report] [--ci]",
     "",
     "  --seed N      replays the choices of another run",
     "  --rounds N    so many rounds of each rung; else as many as fit into continuous integration",
     "  --seconds N   so many seconds of each rung",
     "  --part I/N    format-sweep: of its damages only part I of N, so that N processes can share them (each with its --dir)",
+    "  --only REGEX  mutation: those safeguards alone whose names fit",
     "  --list        names the rungs, and why one cannot run here",
     "  --report      writes docs/trust.md from the runs that were kept; with rungs: runs them first",
     "  --ci          all rungs, each ended when it hangs",
@@ -69,6 +71,7 @@ export function parseArguments(argv: readonly string[], all: readonly Rung[]): A
     rounds: wholeNumber("rounds", values.rounds, 1),
     seconds: wholeNumber("seconds", values.seconds, 1),
     part: part(values.part),
+    only: values.only,
     ci,
     list,
     help,
@@ -88,6 +91,7 @@ function parse(argv: readonly string[]) {
         rounds: { type: "string" },
         seconds: { type: "string" },
         part: { type: "string" },
+        only: { type: "string" },
         product: { type: "string" },
         dir: { type: "string" },
         list: { type: "boolean", default: false },

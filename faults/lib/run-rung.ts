@@ -4,7 +4,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { refuseMemory } from "../../bench/lib/environment.js";
 import { type Outcome, whereOf } from "./outcome.js";
-import { type Part, type Product, type Rung, type RungResult, replayOf } from "./rung.js";
+import { type Part, type Product, type Rung, type RungResult, replayOf, type Stage } from "./rung.js";
 
 export interface RunOptions {
   readonly root: string;
@@ -13,6 +13,7 @@ export interface RunOptions {
   readonly rounds?: number;
   readonly seconds?: number;
   readonly part?: Part;
+  readonly only?: string;
   /** Where directories for rungs are made. */
   readonly data: string;
   /** A rung that takes longer hangs. Undefined: it may take as long as it likes. */
@@ -23,13 +24,14 @@ export interface RunOptions {
 }
 
 export async function runRung(rung: Rung, options: RunOptions): Promise<Outcome> {
-  const { root, product, seed, rounds, seconds, part, say } = options;
+  const { root, product, seed, rounds, seconds, part, only, say } = options;
   const directory = join(options.data, rung.name);
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true });
   await refuseMemory(directory);
   const began = performance.now();
-  const stage = { seed, rounds, seconds, part, directory, root, product, progress: (text: string) => say(`  ${text}`) };
+  const progress = (text: string): void => say(`  ${text}`);
+  const stage: Stage = { seed, rounds, seconds, part, only, directory, root, product, progress };
   const result = await resultOf(rung, options, () => rung.run(stage));
   // What a failure left is there to be looked at.
   if (result.failures.length === 0 && result.losses === 0) await rm(directory, { recursive: true, force: true });

@@ -26,6 +26,8 @@ export interface Stage {
   readonly seconds?: number;
   /** From --part, for rungs that can share their cases. */
   readonly part?: Part;
+  /** From --only: of the mutants those whose names fit. */
+  readonly only?: string;
   /** Empty, on a real disk; removed when all went well. */
   readonly directory: string;
   /** The checkout that this ladder is of. */

@@ -104,6 +104,7 @@ describe("the ladder's harness", () => {
       rounds: 2,
       seconds: 3,
     });
+    expect(parseArguments(["a", "--only", "frame"], all).only).toBe("frame");
     expect(parseArguments(["a", "--part", "2/3"], all).part).toEqual({ index: 2, count: 3 });
     for (const part of ["0/2", "3/2", "1", "1/2/3", "x/2"]) {
       expect(() => parseArguments(["a", "--part", part], all)).toThrow(UsageError);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Mutant, mutated } from "../../faults/rungs/mutation/mutant.js";
 import { mutants } from "../../faults/rungs/mutation/mutants.js";
-import { resultOf } from "../../faults/rungs/mutation/mutation.js";
+import { chosen, resultOf } from "../../faults/rungs/mutation/mutation.js";
 import { rungs } from "../../faults/rungs.js";
 import { root } from "../rules/sources.js";
 
@@ -51,6 +51,16 @@ describe("mutants", () => {
     expect(mutated("a(); lock(); b();", mutant())).toBe("a();  b();");
     expect(() => mutated("a(); b();", mutant())).toThrow('mutant "the lock": src/a.ts does not have');
     expect(() => mutated("lock(); lock();", mutant())).toThrow("more than once");
+  });
+
+  it("are all tried by hand, in continuous integration those that something is to notice, and with --only those that fit", () => {
+    const names = (more: object): readonly string[] => chosen({ ...stage, ...more }).map(({ name }) => name);
+    expect(names({ rounds: 1000 })).toHaveLength(mutants.length);
+    expect(names({})).toHaveLength(mutants.filter(({ covered }) => covered === undefined).length);
+    expect([...names({ only: "^the longest (frame|answer)" })].sort()).toEqual([
+      "the longest answer that a client takes",
+      "the longest frame",
+    ]);
   });
 
   it("one that nothing notices is a failure, unless something else does its work", () => {

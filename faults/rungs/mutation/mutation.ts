@@ -48,12 +48,15 @@ export function mutationRung(rungs: readonly Rung[]): Rung {
 
 async function run(stage: Stage, rungs: readonly Rung[]): Promise<RungResult> {
   for (const mutant of mutants) mutated(await readFile(join(stage.root, mutant.file), "utf8"), mutant);
-  const limited = stage.rounds === undefined ? (stage.seconds ?? SECONDS) : Number.POSITIVE_INFINITY;
+  const some = chosen(stage);
+  if (some.length === 0) throw new Error(`no mutant's name fits ${stage.only}`);
+  const limited =
+    stage.rounds === undefined && stage.only === undefined ? (stage.seconds ?? SECONDS) : Number.POSITIVE_INFINITY;
   const until = performance.now() + limited * 1000;
   const workshop = await Workshop.open(stage.root, stage.directory);
   const tried: Tried[] = [];
   try {
-    for (const mutant of chosen(stage)) {
+    for (const mutant of some) {
       if (performance.now() > until) break;
       const rung = rungs.find(({ name }) => name === mutant.rung);
       if (rung === undefined) throw new Error(`mutant "${mutant.name}": there is no rung ${mutant.rung}`);
@@ -68,8 +71,9 @@ async function run(stage: Stage, rungs: readonly Rung[]): Promise<RungResult> {
 }
 
 /** Where time is short, only those that something is to notice. */
-function chosen({ seed, rounds, seconds }: Stage): readonly Mutant[] {
+export function chosen({ seed, rounds, seconds, only }: Stage): readonly Mutant[] {
   const all = new Random(seed).shuffled(mutants);
+  if (only !== undefined) return all.filter(({ name }) => new RegExp(only).test(name));
   return rounds === undefined && seconds === undefined
     ? all.filter(({ covered }) => covered === undefined)
     : all.slice(0, rounds);
