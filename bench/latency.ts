@@ -38,7 +38,7 @@ export const latencyQuestion: Question = {
   title: "Latency at a quarter, a half and three quarters of the ceiling",
   about:
     `Open loop over ${CONNECTIONS} connections: requests of 1 × ${RECORD_BYTES} bytes, or fetches of 64 KiB, begin at fixed times and are counted from then. The ` +
-    "ceiling is what the slower of both servers makes in a closed loop just before, with one request in flight on each connection. With FORCED a bare `fdatasync` after each " +
+    "ceiling is what the slower of both servers makes in a closed loop just before, warm, with one request in flight on each connection. With FORCED a bare `fdatasync` after each " +
     "write of as many bytes is what both are compared with: its 99th percentile against that of a request.",
   ask: async (stand, measure) => {
     const seconds = stand.quick ? 1 : 5;
