@@ -3,6 +3,7 @@
 
 import type { Environment } from "./environment.js";
 import { type CaseResult, costs, detailText, type SideResult, shortNumber } from "./figures.js";
+import { type GoalResult, goalsOf } from "./goals.js";
 
 /** Where a section comes from that was not measured in the run at the top of its page. */
 export interface RunMark {
@@ -42,7 +43,11 @@ const othersOf = ({ details }: SideResult): number => details[OTHERS] ?? 0;
 export type PictureLinks = (section: SectionResult) => readonly { readonly path: string; readonly title: string }[];
 
 export function markdown(result: RunResult, links: PictureLinks = () => []): string {
-  return [head(result), ...result.sections.map((each) => section(each, result, links(each)))].join("\n");
+  return [
+    head(result),
+    ...goalsTable(goalsOf(result.sections)),
+    ...result.sections.map((each) => section(each, result, links(each))),
+  ].join("\n");
 }
 
 /** The facts above all figures, by name. */
@@ -101,6 +106,19 @@ function head(result: RunResult): string {
     ...factsOf(result).map(([name, fact]) => `| ${name} | ${fact} |`),
     "",
   ].join("\n");
+}
+
+export const GOALS =
+  "What was asked of these figures before there were any, and what came of it: by medians, with the lowest and the highest. One that is missed says why, " +
+  "shortly; [decisions.md](decisions.md) has the measurements. What is asked beside others stands in [peers.md](peers.md).";
+
+function goalsTable(goals: readonly GoalResult[]): string[] {
+  if (goals.length === 0) return [];
+  const rows = goals.map(({ what, asked, is, met, reason }) => {
+    const verdict = met ? "met" : `**missed**${reason === undefined ? "" : `: ${reason}`}`;
+    return `| ${what} | ${asked} | ${is} | ${verdict} |`;
+  });
+  return ["## Goals", "", GOALS, "", "| goal | asked | is | |", "|---|---|--:|---|", ...rows, ""];
 }
 
 function section(result: SectionResult, run: RunResult, pictures: ReturnType<PictureLinks>): string {

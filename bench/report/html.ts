@@ -2,6 +2,7 @@
 // drawn here; what has a course (time, percentiles) is drawn by the script, which shows values under the cursor.
 
 import { type CaseResult, costs, detailText, shortNumber } from "../lib/figures.js";
+import { goalsOf } from "../lib/goals.js";
 import { doubtful, factsOf, intro, type RunResult, runOf, type SectionResult } from "../lib/report.js";
 import { chartsOf, PERCENTILES } from "./charts.js";
 import { barsSvg, escapeXml, SERIES_DARK, SERIES_LIGHT } from "./svg.js";
@@ -19,13 +20,14 @@ export function html(result: RunResult, { style, script }: PageAssets): string {
     "<!doctype html>",
     `<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">`,
     `<title>millrace: figures</title><style>${palette()}${style}</style></head><body>`,
-    `<nav aria-label="questions"><h2>Questions</h2><ol>${sections.map(entry).join("")}</ol></nav>`,
+    `<nav aria-label="questions"><h2>Questions</h2><ol>${goalsOf(sections).length === 0 ? "" : '<li><a href="#goals">Goals</a></li>'}${sections.map(entry).join("")}</ol></nav>`,
     "<main><header><h1>Figures</h1>",
     `<p>${prose(intro(result))}</p>`,
     warning === undefined ? "" : `<p class="warning">${prose(warning)}</p>`,
     `<dl class="facts">${factsOf(result)
       .map(([name, fact]) => `<dt>${escapeXml(name)}</dt><dd>${prose(fact)}</dd>`)
       .join("")}</dl></header>`,
+    goalsHtml(sections),
     ...sections.map((section) => sectionHtml(section, result)),
     "</main>",
     `<script type="application/json" id="charts">${dataOf(sections)}</script>`,
@@ -49,6 +51,20 @@ export const prose = (text: string): string =>
     .replaceAll(/`([^`]+)`/g, "<code>$1</code>")
     .replaceAll(/\*\*([^*]+)\*\*/g, "<strong>$1</strong>")
     .replaceAll(/\*([^*\s][^*]*)\*/g, "<em>$1</em>");
+
+function goalsHtml(sections: readonly SectionResult[]): string {
+  const goals = goalsOf(sections);
+  if (goals.length === 0) return "";
+  const rows = goals.map(({ what, asked, is, met, reason }) => {
+    const verdict = met ? "met" : `<strong>missed</strong>${reason === undefined ? "" : `: ${escapeXml(reason)}`}`;
+    return `<tr><td class="t">${escapeXml(what)}</td><td>${escapeXml(asked)}</td><td>${escapeXml(is)}</td><td class="t">${verdict}</td></tr>`;
+  });
+  const head = '<tr><th class="t">goal</th><th>asked</th><th>is</th><th class="t"></th></tr>';
+  return (
+    '<section id="goals"><h2>Goals</h2><p>What was asked of these figures before there were any, and what came of it: by medians, with the lowest and the ' +
+    `highest.</p><div class="wide"><table><thead>${head}</thead><tbody>${rows.join("")}</tbody></table></div></section>`
+  );
+}
 
 function sectionHtml(section: SectionResult, result: RunResult): string {
   const { name, title, about, cases } = section;
