@@ -14,7 +14,7 @@ export interface TopicOptions {
   /** Undefined: nobody wrote one, so an existing topic keeps its own. */
   readonly recordFormat: RecordFormat | undefined;
   /** Where that was written, for a refusal. */
-  readonly recordFormatFrom?: string;
+  readonly recordFormatFrom?: string | undefined;
   readonly visibility: Visibility;
   readonly flushEveryRecords: number | undefined;
   readonly flushEveryMs: number | undefined;

@@ -30,13 +30,13 @@ export interface ClientOptions {
    * How long what the client asks, and the polls of its consumers, are tried again when the broker is away, in milliseconds. Default
    * 30 000. A subscription that has begun waits for the broker without an end.
    */
-  readonly retryMs?: number;
+  readonly retryMs?: number | undefined;
 }
 
 /** What a question to the broker may be told. */
 export interface AskOptions extends RequestOptions {
   /** Rejects with the signal's reason as soon as it is aborted. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** An offset of one partition. */

@@ -24,19 +24,19 @@ export interface ConsumerOptions extends ReadBounds {
   readonly topic: string;
   readonly partition: number;
   /** Default `earliest`. */
-  readonly from?: StartPosition;
+  readonly from?: StartPosition | undefined;
   /**
    * The {@link Consumer.epoch} of whoever got the offset `from`, so that it is noticed when the log was cut below it since.
    * Default: unknown.
    */
-  readonly epoch?: number;
+  readonly epoch?: number | undefined;
   /**
    * How long a {@link Consumer.poll} waits at the end for something to come, in milliseconds. Default 0: not at all. Give a
    * consumer that waits a connection of its own: what is sent behind a waiting poll is answered after it.
    */
-  readonly maxWaitMs?: number;
+  readonly maxWaitMs?: number | undefined;
   /** How much must be there to end that wait, in bytes as stored; at most `maxBytes`. Default 1: anything. */
-  readonly minBytes?: number;
+  readonly minBytes?: number | undefined;
 }
 
 /**

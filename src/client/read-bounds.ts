@@ -13,20 +13,20 @@ export interface ReadBounds {
    * much to read asks for more than that, up to `answerBytes`, while its reader is so quick that he has handled that much within a tenth
    * of a second, and so do the polls of a {@link Client.consumer}, up to 4 MiB; with a number here they never do.
    */
-  readonly maxBytes?: number;
+  readonly maxBytes?: number | undefined;
   /**
    * When the next record is larger than `maxBytes`, ask for as much as it takes, up to this; what is larger ends the reading with
    * {@link RecordExceedsMaxBytesError}. Default for subscriptions and {@link Client.consumer}: the largest request that the broker takes
    * (8 MiB unless it is set otherwise), so that whatever a producer can write is read, and one such record more than `maxBytes` is in
    * memory. For {@link Consumer.open}: `maxBytes`.
    */
-  readonly maxBytesLimit?: number;
+  readonly maxBytesLimit?: number | undefined;
 }
 
 /** The same with what all partitions together may bring, and what is waited for. */
 export interface AnswerBounds extends ReadBounds {
-  readonly answerBytes?: number;
-  readonly minBytes?: number;
+  readonly answerBytes?: number | undefined;
+  readonly minBytes?: number | undefined;
 }
 
 const MAX_BYTES = 1024 * 1024;

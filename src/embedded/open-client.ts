@@ -16,14 +16,14 @@ export interface OpenClientOptions extends ClientOptions {
    * The directory of the topics that are given by their number of partitions: each partition lies in `<dir>/<topic>-<partition>`. A broker's
    * `data.dir` is such a directory: one of the two at a time has it, and each goes on where the other stopped.
    */
-  readonly dir?: string;
+  readonly dir?: string | undefined;
   /**
    * The topics by name: how many partitions there are in `dir` (made when they are not there; later maybe more, never fewer), or
    * logs that the program has opened itself, partition 0 first.
    */
   readonly topics: Readonly<Record<string, number | Log | readonly Log[]>>;
   /** For the logs that are opened here. */
-  readonly log?: LogOptions;
+  readonly log?: LogOptions | undefined;
 }
 
 const KNOWN = new Set(["dir", "topics", "log", "retryMs"]);

@@ -15,32 +15,32 @@ export interface LogOptions {
    * How segments are written: `MAPPED` copies into a mapping, `FILE_CHANNEL` writes with `pwrite`. It may change from one
    * opening to the next. Default `MAPPED`.
    */
-  readonly mode?: SegmentMode;
+  readonly mode?: SegmentMode | undefined;
   /** Bytes of one segment file. Default 128 MiB; 4 KiB … 1 GiB. */
-  readonly segmentBytes?: number;
+  readonly segmentBytes?: number | undefined;
   /**
    * How records lie on disk: `crc32c` with a sum for each, `plain` without. Default: what the directory has, `crc32c` for a
    * new one. Another format than the directory has is refused with BAD_CONFIG.
    */
-  readonly recordFormat?: RecordFormat;
+  readonly recordFormat?: RecordFormat | undefined;
   /** Bytes of log for each entry of the offset index. Default 4096. */
-  readonly indexIntervalBytes?: number;
+  readonly indexIntervalBytes?: number | undefined;
   /** Milliseconds after which a segment that is not empty is rolled. Default: never. */
-  readonly segmentRollMs?: number;
+  readonly segmentRollMs?: number | undefined;
   /** Whole segments are removed, oldest first, while the log is larger than so many bytes. Default: never. */
-  readonly retentionBytes?: number;
+  readonly retentionBytes?: number | undefined;
   /** Segments are removed whose last record is older than so many milliseconds. Default: never. */
-  readonly retentionMs?: number;
+  readonly retentionMs?: number | undefined;
   /** What readers see: what is written, or what is forced to disk. Default `written`. */
-  readonly visibility?: "written" | "durable";
+  readonly visibility?: "written" | "durable" | undefined;
   /** Forces when so many records were written since the last time. Default: never by itself. */
-  readonly flushEveryRecords?: number;
+  readonly flushEveryRecords?: number | undefined;
   /** Forces what was written so many milliseconds ago. Default: never by itself. */
-  readonly flushEveryMs?: number;
+  readonly flushEveryMs?: number | undefined;
   /** Bytes that are kept free on the disk: below it, appends are refused with LOG_FULL. Default 256 MiB. */
-  readonly diskReserveBytes?: number;
+  readonly diskReserveBytes?: number | undefined;
   /** Told what an operator should know: a torn tail that was cut, a segment that was removed, a failed barrier. */
-  readonly onEvent?: (event: StorageEvent) => void;
+  readonly onEvent?: ((event: StorageEvent) => void) | undefined;
 }
 
 export interface AppendOptions {
@@ -49,34 +49,34 @@ export interface AppendOptions {
    * `written`: when they are in the operating system's hands: they survive this process, not a loss of power. The members of
    * `AckPolicy` say the same.
    */
-  readonly ack?: Exclude<AckName, "none"> | Exclude<AckPolicy, typeof AckPolicy.NONE>;
+  readonly ack?: Exclude<AckName, "none"> | Exclude<AckPolicy, typeof AckPolicy.NONE> | undefined;
   /**
    * The offset that the first record must get. When the log does not end there, nothing is written and the promise rejects
    * with OFFSET_MISMATCH: so a single writer repeats an append whose outcome it does not know, and writes it once.
    */
-  readonly expectedOffset?: number;
+  readonly expectedOffset?: number | undefined;
 }
 
 export interface ReadOptions {
   /** About how much to read, as stored, in bytes; one record is read in any case. Default 1 MiB. */
-  readonly maxBytes?: number;
+  readonly maxBytes?: number | undefined;
   /** How long to wait for enough to read, in milliseconds. Default 0: not at all. */
-  readonly maxWaitMs?: number;
+  readonly maxWaitMs?: number | undefined;
   /** What is enough, in bytes as stored: at most `maxBytes`. Default 1: anything. */
-  readonly minBytes?: number;
+  readonly minBytes?: number | undefined;
   /** What is enough, in records: `minBytes` and this must both be there. Default 1. */
-  readonly minRecords?: number;
+  readonly minRecords?: number | undefined;
   /** Ends the wait: the read rejects with the signal's reason. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface IterateOptions {
   /** Where to begin. Default: the first record there is. */
-  readonly from?: number;
+  readonly from?: number | undefined;
   /** At the end, wait for more instead of ending. Default false: end where the log ended at the beginning. */
-  readonly follow?: boolean;
+  readonly follow?: boolean | undefined;
   /** Ends the iteration: it throws the signal's reason. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export type CheckedLogOptions = LogOptions & Required<Pick<LogOptions, DefaultedKey>>;

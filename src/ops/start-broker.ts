@@ -48,15 +48,15 @@ export interface RunningBroker extends AsyncDisposable {
 
 export interface StartBrokerOptions {
   /** Settings by their names, as the file has them: `{ "data.dir": "/var/lib/millrace", port: 0, topics: "orders:3" }`. */
-  readonly settings?: BrokerSettings;
+  readonly settings?: BrokerSettings | undefined;
   /**
    * A broker for a test: it keeps its log in a temporary directory on a disk, which is removed when it stops. It takes a free
    * port, has no side port unless `ops.enabled` is set, and small segments. `data.dir` cannot be set beside it. When its process
    * ends without a stop the directory is removed, too; after a kill the next ephemeral broker does it. Default false.
    */
-  readonly ephemeral?: boolean;
+  readonly ephemeral?: boolean | undefined;
   /** Gets what the program writes to stderr. A pino logger is one. Without it nothing is written. */
-  readonly log?: OperatorLog;
+  readonly log?: OperatorLog | undefined;
 }
 
 /**

@@ -137,6 +137,37 @@ export async function embeddedOnly(): Promise<void> {
 }
 `;
 
+// What may be left out may be undefined: a program hands on what its own caller has not given.
+const leftOut = `
+import { type BrokerSettings, type LogOptions, type LogReadOptions, openClient, openLog, startBroker } from "millrace";
+import { type Client, connect, type Consumer, type EnvelopeInput, envelope, json, memoryCheckpoints } from "millrace/client";
+
+export async function leftOut(client: Client, consumer: Consumer, not: undefined): Promise<void> {
+  await connect({ broker: not, connectTimeoutMs: not, requestTimeoutMs: not, retryMs: not, time: not });
+  const producer = client.producer({ ack: not, exclusive: not, lingerMs: not, batchBytes: not, onLost: not, onRecovered: not });
+  await producer.send("a", "b", { key: not, signal: not });
+  await producer.send("a", "b", { partition: 0, signal: not });
+  await producer.append("a", ["b"], { partition: 0, expectedOffset: 1, signal: not });
+  client.replay("a", { from: not, partitions: not, maxBytes: not, answerBytes: not, signal: not, onTruncated: not });
+  const following = client.follow("a", { maxWaitMs: not, minBytes: not, onOutOfRange: not, onLost: not, maxBytesLimit: not });
+  following.checkpointing(memoryCheckpoints(), { saveEveryMs: not });
+  await client.topics([], { signal: not, timeoutMs: not });
+  await client.consumer({ topic: "a", partition: 0, from: not, epoch: not, maxWaitMs: not, maxBytes: not }, { signal: not });
+  await consumer.poll({ maxWaitMs: not, minBytes: not, signal: not, timeoutMs: not });
+  const typed = client.topic("a", { codec: envelope(json<number>()), keyOf: not, onBad: not, producer: not });
+  await typed.send(1, { key: not, headers: not, timestampMs: not, signal: not });
+  const input: EnvelopeInput<number> = { value: 1, key: not, headers: not, timestampMs: not };
+  const log: LogOptions = { mode: not, segmentBytes: not, visibility: not, onEvent: not };
+  const read: LogReadOptions = { maxBytes: not, maxWaitMs: not, signal: not };
+  await (await openLog("./audit", log)).read(0, read);
+  await openClient({ dir: not, topics: {}, log: not, retryMs: not });
+  const settings: BrokerSettings = { port: not, segment: not, retention: { ms: not }, topics: { a: { partitions: not } } };
+  await startBroker({ settings, ephemeral: not, log: not });
+  await startBroker({ settings: not });
+  console.log(input);
+}
+`;
+
 const tsc = join(root, "node_modules/typescript/bin/tsc");
 const compile = async (...args: string[]): Promise<string> => {
   const ran = promisify(execFile)(process.execPath, [tsc, ...args], { cwd: root });
@@ -155,6 +186,7 @@ beforeAll(async () => {
   writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
   writeFileSync(join(project, "program.ts"), program);
   writeFileSync(join(project, "embedded.ts"), embedded);
+  writeFileSync(join(project, "left-out.ts"), leftOut);
 }, 60_000);
 
 function configFor(file: string, moduleResolution: string, module: string): string {
@@ -185,6 +217,10 @@ it.each([
   },
   60_000,
 );
+
+it("take undefined for whatever may be left out", async () => {
+  expect(await compile("-p", configFor("left-out.ts", "node16", "node16"))).toBe("");
+}, 60_000);
 
 it("a wrong use is an error: the test above can fail", async () => {
   const wrong = program.replace('{ id: "a", apples: 3 }, { key', "{ id: 1, apples: 3 }, { key");

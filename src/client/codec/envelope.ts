@@ -53,10 +53,10 @@ export interface Envelope<T> extends EnvelopeHead {
 export interface EnvelopeInput<T> {
   readonly value: T;
   /** Text is taken as UTF-8. */
-  readonly key?: string | Uint8Array;
-  readonly headers?: RecordHeadersInput;
+  readonly key?: string | Uint8Array | undefined;
+  readonly headers?: RecordHeadersInput | undefined;
   /** In milliseconds since 1970. Default: now. */
-  readonly timestampMs?: number;
+  readonly timestampMs?: number | undefined;
 }
 
 /** From {@link envelope}: for `client.topic`, and by itself for whoever reads and writes payloads without one. */

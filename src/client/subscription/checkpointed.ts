@@ -17,7 +17,7 @@ import { recordsOf, type SubscriptionRecord } from "./records.js";
 /** How a subscription saves. */
 export interface CheckpointOptions {
   /** How much time passes at least between two saves, in milliseconds. 0 saves each batch. Default 100. */
-  readonly saveEveryMs?: number;
+  readonly saveEveryMs?: number | undefined;
 }
 
 const KNOWN = new Set(["saveEveryMs"]);

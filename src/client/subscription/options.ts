@@ -26,44 +26,44 @@ export type Restart<Refusal> =
 
 export interface SubscriptionOptions extends ReadBounds {
   /** Where to start: `earliest` (default) is the start of the live log, `latest` its end, a number an offset, a Date a time. */
-  readonly from?: StartPositions;
+  readonly from?: StartPositions | undefined;
   /**
    * Which partitions of each topic. Default: all. A follow then also reads those that are added while it runs, from their start; a broker
    * gets more partitions only by a restart, so it asks whenever it has connected again.
    */
-  readonly partitions?: readonly number[];
+  readonly partitions?: readonly number[] | undefined;
   /**
    * At most so many bytes for all partitions in one answer; at least `maxBytes`. Default 4 MiB, or `maxBytes` when that is more. Where no
    * `maxBytes` is given it is shared by the partitions that have more to read. A record that is larger comes alone, up to `maxBytesLimit`.
    */
-  readonly answerBytes?: number;
+  readonly answerBytes?: number | undefined;
   /** Ends it: the iteration throws the signal's reason, and the connection is closed. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /**
    * A recovery of the broker has cut records that were read: {@link LogTruncatedError}. Default `"error"`. With
    * `({ epochStart }) => epochStart` it reads on where the log may differ from what was read.
    */
-  readonly onTruncated?: Restart<LogTruncatedError>;
+  readonly onTruncated?: Restart<LogTruncatedError> | undefined;
   /**
    * The position is not in the log; retention has removed records before they were read, or it was never there. Default
    * `"error"`. With `"earliest"` it reads on at the oldest record there is, and what was removed is missing.
    */
-  readonly onOutOfRange?: Restart<OffsetOutOfRangeError>;
+  readonly onOutOfRange?: Restart<OffsetOutOfRangeError> | undefined;
   /**
    * The connection was lost, or could not be made again, and will be tried in `retryMs`. Nothing is lost or doubled by it. What this throws
    * is an uncaught exception of the process, and the iteration goes on.
    */
-  readonly onLost?: (error: MillraceError, retryMs: number) => void;
+  readonly onLost?: ((error: MillraceError, retryMs: number) => void) | undefined;
   /** The broker has answered again after that. What this throws is the same. */
-  readonly onRecovered?: () => void;
+  readonly onRecovered?: (() => void) | undefined;
 }
 
 /** What {@link Client.follow} may be told. */
 export interface FollowOptions extends SubscriptionOptions {
   /** How long the broker waits at the ends of all partitions for something to come, in milliseconds. Default 20 seconds. */
-  readonly maxWaitMs?: number;
+  readonly maxWaitMs?: number | undefined;
   /** How much must be there to end that wait, in bytes as stored; at most `maxBytes`. Default 1. */
-  readonly minBytes?: number;
+  readonly minBytes?: number | undefined;
 }
 
 /** What {@link Client.replay} may be told. */

@@ -9,15 +9,15 @@ import type { OnBad } from "./typed-record.js";
 /** What a typed topic may be told, whatever its codec is. */
 interface TopicOptions<T> {
   /** The key of a value that is sent without one. Undefined: none. */
-  readonly keyOf?: (value: T) => Payload | undefined;
+  readonly keyOf?: ((value: T) => Payload | undefined) | undefined;
   /**
    * What readers do with a record that the codec does not take. `"error"` (default): asking such a record for its value throws
    * {@link PayloadError}; nothing is decoded that nobody asks for. A function: it is told, and the record is left out; for that each
    * is decoded as it comes. What the function throws ends the iteration.
    */
-  readonly onBad?: OnBad<T>;
+  readonly onBad?: OnBad<T> | undefined;
   /** What sends. Default: a producer of its own, made for the first record and closed with the client. */
-  readonly producer?: Producer;
+  readonly producer?: Producer | undefined;
 }
 
 /** What a typed topic may be told. */
@@ -36,7 +36,7 @@ export interface EnvelopeTopicOptions<T> extends TopicOptions<T> {
 export interface EnvelopeFields {
   readonly headers?: RecordHeadersInput | undefined;
   /** In milliseconds since 1970. Default: now. */
-  readonly timestampMs?: number;
+  readonly timestampMs?: number | undefined;
 }
 
 /** What belongs to a value that is sent in an envelope. */
@@ -46,7 +46,7 @@ export interface EnvelopeSendOptions extends EnvelopeFields {
   /** The partition itself. */
   readonly partition?: number | undefined;
   /** Rejects with the signal's reason. What has left by then is written nevertheless. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What belongs to values that are appended in envelopes. */
