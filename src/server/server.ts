@@ -17,13 +17,8 @@ import {
   CONNECTION_EVENTS,
   FRAME_ROWS,
   OUTPUT_SHARE,
-  PUT_OFF_MS,
-  STOP_GRACE_MS,
   STOP_GRACE_MS_MAX,
   STOP_LINGER_MS,
-  STOP_LOOK_MS,
-  TURN_BYTES_IN,
-  TURN_BYTES_OUT,
 } from "../model/limits.js";
 import {
   CloseReason,
@@ -45,7 +40,9 @@ import { PutOffs } from "./put-offs.js";
 import { ReplySender } from "./reply-sender.js";
 import { ReplySlots } from "./reply-slots.js";
 import { Requests } from "./requests.js";
+import { selectorOptions } from "./selector-options.js";
 import { Session } from "./session.js";
+import { allAnswered, producersLeft } from "./stop-waits.js";
 import { UnreadableFiles } from "./unreadable-files.js";
 
 /** A connection's id is its slot below its generation. */
@@ -99,7 +96,7 @@ export class Server implements AppendListener {
       listed: (slot, offset, timestampMs) => this.settled(this.slots.listed(slot, offset, timestampMs)),
     });
     this.selector = new native.Selector(
-      {
+      selectorOptions(options, {
         arena,
         replies: this.sender.arena,
         frames: this.frames,
@@ -107,18 +104,7 @@ export class Server implements AppendListener {
         closed: this.closed,
         flushes: this.sender.rows,
         counters: this.counters,
-        maxFrameBytes: options.maxFrameBytes,
-        connectionsMax: options.connectionsMax,
-        requestsMax: options.requestsMax,
-        turnBytesIn: TURN_BYTES_IN,
-        turnBytesOut: TURN_BYTES_OUT,
-        queuedBytesMax: options.queuedBytesMax,
-        connectionQueuedBytesMax: options.connectionQueuedBytesMax,
-        frameTimeoutMs: options.frameTimeoutMs,
-        writeStallMs: options.writeStallMs,
-        idleMs: options.idleMs ?? 0,
-        zeroCopy: options.zeroCopy,
-      },
+      }),
       (frames, opened, closed) => this.turn(frames, opened, closed),
     );
     this.sender.attach(this.selector);
@@ -167,8 +153,14 @@ export class Server implements AppendListener {
     const deadline = performance.now() + this.options.stopSendMs;
     // What the barriers settled is answered here at the latest: `finish` sends what is queued and reads nothing more.
     // Half of the time for answers that were put off, so that there is some left to end the others' connections in order.
-    await this.allAnswered(deadline - this.options.stopSendMs / 2);
-    await this.producersLeft(Math.min(STOP_GRACE_MS_MAX, (deadline - performance.now()) / 2));
+    const taken = {
+      answer: this.lateTurn,
+      isDue: () => this.slots.underWay > 0 || this.dirty.length > 0,
+      isPutOff: () => this.putOffs.count > 0,
+    };
+    await allAnswered(taken, deadline - this.options.stopSendMs / 2);
+    const graceMs = Math.min(STOP_GRACE_MS_MAX, (deadline - performance.now()) / 2);
+    await producersLeft(this.sessions, this.broker.waits.now, graceMs);
     const finished = this.selector.finish(STOP_LINGER_MS);
     const left = Math.max(0, deadline - performance.now());
     await Promise.race([finished, setTimeout(left, undefined, { ref: false })]);
@@ -322,30 +314,6 @@ export class Server implements AppendListener {
     for (const failure of this.selector.takeFileFailures()) {
       this.unreadable.add(failure);
       if (!failure.closes) this.broker.counters.fail(ErrorCodes.STORAGE_FAILURE);
-    }
-  }
-
-  /**
-   * What a producer sends just before it sees the end of its connection would be read by nobody, and the producer could not know.
-   * So those that produced a moment ago are kept until they have sent something, are refused it and leave, or send nothing more.
-   */
-  private async producersLeft(graceMs: number): Promise<void> {
-    const until = performance.now() + graceMs;
-    while (performance.now() < until) {
-      const since = stampOf(this.broker.waits.now() - STOP_GRACE_MS);
-      if (!this.sessions.some((session) => session?.mayProduce(since))) return;
-      await setTimeout(STOP_LOOK_MS);
-    }
-  }
-
-  /** Those that were put off because their peers take nothing are waited for until the deadline. */
-  private async allAnswered(deadline: number): Promise<void> {
-    for (;;) {
-      await new Promise((resolve) => setImmediate(resolve));
-      this.lateTurn();
-      if (this.slots.underWay > 0 || this.dirty.length > 0) continue;
-      if (this.putOffs.count === 0 || performance.now() >= deadline) return;
-      await setTimeout(PUT_OFF_MS);
     }
   }
 }
