@@ -29,6 +29,11 @@ describe("a broker's address", () => {
     "[::1",
     "host:-1",
     "http://host:4710",
+    "host:4710\n",
+    "/run/m\0.sock",
+    "unix:/run/m.sock",
+    `/run/${"m".repeat(103)}`,
+    `/run/${"é".repeat(52)}`,
   ])("%j is refused", (text) =>
     expect(() => parseBrokerAddress(text)).toThrow(expect.objectContaining({ code: "BAD_ARGUMENT" })),
   );
