@@ -11,6 +11,7 @@ import { runBroker } from "../support/broker.js";
 import { tempDir } from "../support/tmp.js";
 import { clientConformance } from "./client-conformance.js";
 import { type GroundOptions, linkConformance } from "./conformance.js";
+import { typedConformance } from "./typed-conformance.js";
 
 const TOPICS = { orders: 3, clicks: 1 };
 const SEGMENT_BYTES = 1024 * 1024;
@@ -50,3 +51,5 @@ linkConformance("a broker", onBroker);
 linkConformance("logs in the process", onLogs);
 clientConformance("a broker", onBroker);
 clientConformance("logs in the process", onLogs);
+typedConformance("a broker", onBroker);
+typedConformance("logs in the process", onLogs);
