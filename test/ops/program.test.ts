@@ -1,7 +1,16 @@
 // The broker as a program: what it prints, how it ends, what it refuses. Real processes.
 
 import { execFileSync } from "node:child_process";
-import { closeSync, constants, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -90,6 +99,20 @@ describe("O01 the program refuses what it does not understand", () => {
     expect(stdout).toContain('host = "::1"  # flag --host\n');
     expect(stdout).toContain('log.level = "warn"  # environment MILLRACE_LOG_LEVEL\n');
     expect(stdout).toContain('[topics."orders"]\npartitions = 2  # ./millrace.toml [topics.orders]\n');
+  });
+
+  it("O01 ./millrace.toml that leads nowhere, or is a directory, is a refusal and not the defaults", async () => {
+    const [nowhere, directory] = [tempDir("cwd"), tempDir("cwd")];
+    symlinkSync("/nowhere/millrace.toml", join(nowhere, "millrace.toml"));
+    mkdirSync(join(directory, "millrace.toml"));
+    for (const [cwd, errno] of [
+      [nowhere, "ENOENT"],
+      [directory, "EISDIR"],
+    ] as const) {
+      const { code, stderr } = await run(["--print-config"], { cwd });
+      expect(code).toBe(2);
+      expect(stderr).toContain(`millrace: the file of settings: cannot read ./millrace.toml: ${errno}`);
+    }
   });
 
   it("--help and --version", async () => {

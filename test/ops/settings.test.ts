@@ -160,6 +160,27 @@ describe("O01 what is not understood is a refusal that names key, value, what it
       /^segment\.byts: no such setting \(.*millrace\.toml\); did you mean segment\.bytes\?$/,
     ],
     [
+      "a heading that is written as a key",
+      { file: "data = '/srv'" },
+      /^data: no such setting \(.*millrace\.toml\); did you mean data\.dir\?$/,
+    ],
+    [
+      "the beginning of several flags",
+      { flags: ["--segment=1GiB"] },
+      /^--segment: no such flag; did you mean --segment-mode, --segment-bytes or --segment-roll-ms\?$/,
+    ],
+    ["a heading that is none, with nothing below it", { file: "[retentoin]" }, /^retentoin: no such setting \(/],
+    [
+      "an empty table for a value",
+      { file: "port = {}" },
+      /^port: got \{\} \(.*; takes a whole number from 0 to 65535$/,
+    ],
+    [
+      "an empty table for a topic's value",
+      { file: "[topics.a]\npartitions = 1\n[topics.a.visibility]" },
+      /^topics\.a\.visibility: got \{\} \(/,
+    ],
+    [
       "an unknown key of a topic",
       { file: "[topics.a]\npartitions = 1\nvisibilty = 'durable'" },
       /^topics\.a\.visibilty: no such setting of a topic .* did you mean visibility\?$/,
@@ -251,6 +272,12 @@ describe("O01 what is not understood is a refusal that names key, value, what it
       expect(problems[0]).toMatch(problem);
     });
   }
+
+  it("a heading below which nothing is left is none of them", () => {
+    expect(
+      problemsOf({ file: "[data]\n[segment]\n[topics.a]\npartitions = 1\n[topics.a.retention]" }).problems,
+    ).toEqual([]);
+  });
 
   it("a file that is named and not there", () => {
     expect(resolve([fromFile("/nowhere/millrace.toml")]).problems).toEqual([

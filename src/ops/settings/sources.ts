@@ -2,7 +2,7 @@
 // shape (key, what was written, where), and unknown names are refused here, where their spelling is known. No value is
 // looked at.
 
-import { existsSync, readFileSync } from "node:fs";
+import { lstatSync, readFileSync } from "node:fs";
 import { parse as parseToml, TomlError } from "smol-toml";
 import { nearest } from "./nearest.js";
 import { flagOf, isPerTopic, isSettingKey, perTopicKeys, type SettingKey, settingKeys, variableOf } from "./table.js";
@@ -46,18 +46,29 @@ const FOREIGN_VARIABLES = new Set([
 const emptySource = (): Source => ({ entries: new Map(), topics: new Map(), problems: [] });
 
 const meant = (name: string, known: readonly string[]): string => {
-  const near = nearest(name, known);
+  const inside = known.filter((key) => key.startsWith(name) && /^[._-]/.test(key.slice(name.length)));
+  const near = inside.length > 0 ? listed(inside) : nearest(name, known);
   return near === undefined ? "" : `; did you mean ${near}?`;
 };
+
+const listed = (names: readonly string[]): string =>
+  names.length === 1 ? names[0] : `${names.slice(0, -1).join(", ")} or ${names[names.length - 1]}`;
 
 const isTable = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
 
-/** `{segment: {bytes: 1}}` and `{"segment.bytes": 1}` are the same. */
+/** A heading under which nothing stands any more, as `[segment]`. */
+const isHeading = (name: string): boolean => settingKeys.some((key) => key.startsWith(`${name}.`));
+
+/**
+ * `{segment: {bytes: 1}}` and `{"segment.bytes": 1}` are the same. An empty table is a value as any other unless it is a heading:
+ * left out, `[retentoin]` and `port = {}` would be defaults in silence.
+ */
 function flatten(table: Record<string, unknown>, prefix: string, into: Map<string, unknown>): void {
   for (const [name, value] of Object.entries(table)) {
-    if (isTable(value)) flatten(value, `${prefix}${name}.`, into);
-    else if (value !== undefined) into.set(`${prefix}${name}`, value);
+    const key = `${prefix}${name}`;
+    if (isTable(value) && (Object.keys(value).length > 0 || isHeading(key))) flatten(value, `${key}.`, into);
+    else if (value !== undefined) into.set(key, value);
   }
 }
 
@@ -104,7 +115,7 @@ function readTopic(source: Source, name: string, settings: unknown, from: string
 
 /** The file that `--config` names, which must be there, or the default one, which may be. */
 export function fromFile(named: string | undefined): Source {
-  if (named === undefined && !existsSync(DEFAULT_CONFIG_FILE)) return emptySource();
+  if (named === undefined && isAbsent(DEFAULT_CONFIG_FILE)) return emptySource();
   const path = named ?? DEFAULT_CONFIG_FILE;
   const failed = (problem: string): Source => ({ ...emptySource(), problems: [problem] });
   if (path === "") return failed('--config: got ""; takes a file');
@@ -112,7 +123,9 @@ export function fromFile(named: string | undefined): Source {
   try {
     content = readFileSync(path, "utf8");
   } catch (error) {
-    return failed(`--config: cannot read ${path}: ${(error as Error).message}`);
+    return failed(
+      `${named === undefined ? "the file of settings" : "--config"}: cannot read ${path}: ${(error as Error).message}`,
+    );
   }
   try {
     return fromDocument(parseToml(content), path);
@@ -120,6 +133,16 @@ export function fromFile(named: string | undefined): Source {
     if (!(error instanceof TomlError)) throw error;
     const reason = error.message.split("\n", 1)[0].replace(/^Invalid TOML document: /, "");
     return failed(`${path}:${error.line}:${error.column}: not TOML: ${reason}`);
+  }
+}
+
+/** A link that leads nowhere is there, and so is what cannot be looked at: somebody meant it to be read. */
+function isAbsent(path: string): boolean {
+  try {
+    lstatSync(path);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOENT";
   }
 }
 
