@@ -309,20 +309,17 @@ describe("a broker that is killed", () => {
         for (let round = 0; round < 3; round++) {
           const broker = await spawnReady(settings);
           const wire = await connectTo(broker);
-          const killed = new Promise<void>((resolve) => {
-            setTimeout(() => {
-              broker.kill("SIGKILL");
-              resolve();
-            }, 150);
-          });
           let sent = readFetched(await wire.ask(fetch(0))).highWatermark;
           expect(sent).toBeGreaterThanOrEqual(acknowledged);
+          const write = async (): Promise<void> => {
+            const batch = Array.from({ length: 20 }, () => ascii(`record ${sent++}`));
+            acknowledged = readProduced(await wire.ask(produce(batch, { ack: 1 }))).base + 20;
+          };
+          // The time counts from the first answer on: before it a busy machine may take longer than that.
+          await write();
+          const killed = pause(150).then(() => broker.kill("SIGKILL"));
           try {
-            for (;;) {
-              const batch = Array.from({ length: 20 }, () => ascii(`record ${sent++}`));
-              const response = await wire.ask(produce(batch, { ack: 1 }));
-              acknowledged = readProduced(response).base + 20;
-            }
+            for (;;) await write();
           } catch {
             // the connection ended with the broker
           }
