@@ -8,7 +8,7 @@ import { tellNotStarted, tellWrongSettings } from "./refusal.js";
 import { helpText, printConfig } from "./settings/print.js";
 import { type Resolved, resolve } from "./settings/resolve.js";
 import { fromEnvironment, fromFile, fromFlags } from "./settings/sources.js";
-import { type RunningBroker, startResolved } from "./start-broker.js";
+import type { RunningBroker } from "./start-broker.js";
 import { packageVersion } from "./version.js";
 
 export const ExitCode = { STOPPED: 0, FAILED: 1, BAD_CONFIG: 2, DATA_DIR_IN_USE: 3, DATA_DIR_UNUSABLE: 4 } as const;
@@ -65,6 +65,8 @@ async function startAndStop(resolved: Resolved, log: Log, signals: StopSignals):
   void signals.first.then(() => signals.giveUpAfter(timeoutMs));
   let broker: RunningBroker;
   try {
+    // Only here: it loads the addon, and one that is missing or damaged is a refusal to start as every other.
+    const { startResolved } = await import("./start-broker.js");
     broker = await startResolved(resolved, log);
   } catch (error) {
     tellNotStarted(log, error);

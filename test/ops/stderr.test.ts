@@ -51,6 +51,17 @@ describe("O01 a start that is refused", () => {
     expect(second.stderr).toMatch(/^millrace: not started: data\.dir .* in use by process \d+; stop that one, or /m);
   });
 
+  it("O01 is told in the same way where no addon fits, and settings can be looked at without one", async () => {
+    // The loader takes it for the system that it is asked to load for.
+    const environment = { npm_config_platform: "win32" };
+    const { code, stderr, lines } = await run(flags(testSettings(tempDir("stderr"))), { environment });
+    expect(code).toBe(1);
+    expect(lines).toMatchObject([{ kind: "broker.not-started", code: "ADDON_UNAVAILABLE", level: "fatal" }]);
+    const plain = stderr.trimEnd().split("\n").slice(1);
+    expect(plain).toEqual([expect.stringMatching(/^millrace: not started: millrace runs on Linux and macOS; win32-/)]);
+    expect((await run(["--print-config"], { environment })).code).toBe(0);
+  });
+
   it("O01 is only the sentence on a terminal", async () => {
     const shown = execFileSync("python3", ["-c", TERMINAL, process.execPath, brokerProgram(), "--prot=1"], {
       cwd: tempDir("stderr"),

@@ -27,6 +27,14 @@ it("without a prebuilt binary the error names system, libc and ABI, the places, 
   if (process.platform === "linux") expect(stderr).toMatch(/glibc|musl/);
   expect(stderr).toContain(`Build it with: node ${JSON.stringify(builder(project))}`);
   expect(stderr).not.toMatch(/^\s+at /m);
+  const broker = await project.run([join(project.installed, "dist/broker.js"), ...serve.slice(1)]);
+  expect(broker.code).toBe(1);
+  for (const told of [stderr, broker.stderr]) {
+    const [json, sentence, ...more] = told.trimEnd().split("\n");
+    expect(JSON.parse(json)).toMatchObject({ kind: "broker.not-started", code: "ADDON_UNAVAILABLE" });
+    expect(sentence).toMatch(/^millrace: not started: no compiled addon for /);
+    expect(more).toEqual([]);
+  }
 });
 
 const others: [variables: NodeJS.ProcessEnv, says: string][] = [
