@@ -2,7 +2,7 @@
 
 import { openSync, readdirSync, writeFileSync, writeSync } from "node:fs";
 import { request } from "node:http";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { apiUrl } from "../../console/src/lib/api.js";
 import type {
@@ -49,6 +49,12 @@ describe("the API", () => {
     const settings = Object.fromEntries(info.settings.map(({ key, value, origin }) => [key, [value, origin]]));
     expect(settings["max.frame.bytes"]).toEqual(["2MiB", "startBroker"]);
     expect(settings["frame.timeout.ms"]).toEqual(["30s", "default"]);
+  });
+
+  it("names the data directory in full: who reads it there does not know the broker's working directory", async () => {
+    const dataDir = tempDir("relative");
+    const broker = await runBroker({ ...ops, "data.dir": relative(process.cwd(), dataDir) });
+    expect((await get<BrokerInfo>(broker, "broker")).dataDir).toBe(dataDir);
   });
 
   it("has pages of topics that a URL would take for directories", async () => {

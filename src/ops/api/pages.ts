@@ -1,6 +1,7 @@
 // What the API says of the broker, its topics and their partitions. Read when it is asked, a page at a time, so that an answer
 // is made in a millisecond however many there are.
 
+import { resolve as resolvePath } from "node:path";
 import type { Broker } from "../../broker/broker.js";
 import type { Partition, Topic } from "../../broker/topic.js";
 import { native } from "../../native/binding.js";
@@ -39,7 +40,8 @@ export function brokerInfo(source: OpsSource, broker: Broker): BrokerInfo {
     pid: process.pid,
     startedAtMs: Math.round(performance.timeOrigin),
     uptimeMs,
-    dataDir: settings["data.dir"],
+    // Whoever reads it elsewhere does not know the broker's working directory.
+    dataDir: resolvePath(settings["data.dir"]),
     host: settings.host,
     port: source.server()?.port ?? settings.port,
     opsHost: settings["ops.host"],
