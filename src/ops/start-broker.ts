@@ -251,6 +251,7 @@ function tellOfStart(resolved: Resolved, dataDir: string, version: string, log: 
       dataDir,
       topics: Object.fromEntries(resolved.topics.map(({ name, partitions }) => [name, partitions])),
       settings: Object.fromEntries(written),
+      origins: Object.fromEntries(written.map(([key]) => [key, resolved.origin(key)])),
       topicSettings: own.length === 0 ? undefined : own,
     },
     "starting",

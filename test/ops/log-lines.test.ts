@@ -50,13 +50,16 @@ it("tell of each thing that an operator must know, and of no request", async () 
   ]);
 });
 
-it("tell at the start what topics have for themselves, and where that was written", async () => {
+it("tell at the start what somebody wrote and what topics have for themselves, and where that was written", async () => {
   const lines: Record<string, unknown>[] = [];
   const log: OperatorLog = { ...silentLog, info: (fields) => void lines.push(fields as Record<string, unknown>) };
   const topics = { orders: { partitions: 1, visibility: "durable" }, other: { partitions: 1 } } as const;
   const broker = await startBroker({ settings: { ...testSettings(tempDir("own")), topics }, log });
   await broker.stop();
-  expect(lines.find(({ kind }) => kind === "broker.starting")?.topicSettings).toEqual([
+  const starting = lines.find(({ kind }) => kind === "broker.starting");
+  expect(starting?.origins).toMatchObject({ "data.dir": "startBroker" });
+  expect(Object.keys(starting?.origins ?? {})).toEqual(Object.keys(starting?.settings ?? {}));
+  expect(starting?.topicSettings).toEqual([
     { topic: "orders", key: "visibility", value: "durable", origin: "startBroker [topics.orders]" },
   ]);
 });
