@@ -16,6 +16,8 @@ export const LIMITS = {
   queuedBytes: 64 * MiB,
   /** The broker's bound counts what it holds; a turn's worth may come on top. */
   queuedSlackBytes: 16 * MiB,
+  /** Of what the bystander has under way. Five thousand requests whose slots were forgotten are 300 KiB. */
+  leftBytes: 128 * 1024,
   /** So many more than `connections.max` knock, and wait until others go. */
   knocking: 200,
   descriptors: 8,
@@ -142,7 +144,7 @@ export class Play {
     // The bystander's own come and go.
     const isLike = (sample: Sample): boolean =>
       sample.connections <= base.connections &&
-      sample.queuedBytes <= base.queuedBytes + MiB &&
+      sample.queuedBytes <= base.queuedBytes + LIMITS.leftBytes &&
       sample.waitingFetches <= Math.max(1, base.waitingFetches) &&
       sample.descriptors <= base.descriptors + LIMITS.descriptors;
     while (!isLike(now) && performance.now() < until) {

@@ -16,7 +16,8 @@ const STAY_MS = 2 * UNREAD_MS;
 const FILLS_MS = 60_000;
 const LOOKS_EVERY_MS = 100;
 /** An answer of METADATA about so many partitions takes more than thirty KiB. */
-const PARTITIONS = 1_000;
+export const PARTITIONS = 1_000;
+export const WIDE = "wide";
 
 type Part = Pick<CrowdJob, "play" | "count">;
 interface Round {
@@ -39,8 +40,10 @@ const rounds: readonly Round[] = [
   },
 ];
 
+export const wideTopics = `${topics},${WIDE}:${PARTITIONS}`;
+
 const unreadSettings = {
-  topics: `${topics},wide:${PARTITIONS}`,
+  topics: wideTopics,
   "segment.bytes": "1MiB",
   "max.frame.bytes": "256KiB",
   "connection.queued.bytes.max": "256KiB",

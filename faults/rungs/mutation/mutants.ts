@@ -2,6 +2,7 @@
 
 import { abuse } from "./abuse.js";
 import { bounds } from "./bounds.js";
+import { clients } from "./clients.js";
 import type { Mutant } from "./mutant.js";
 
 const barriers: readonly Mutant[] = [
@@ -251,4 +252,11 @@ const checks: readonly Mutant[] = [
   },
 ];
 
-export const mutants: readonly Mutant[] = [...barriers, ...order, ...checks, ...bounds, ...abuse];
+export const mutants: readonly Mutant[] = [
+  ...barriers,
+  ...order,
+  ...checks,
+  ...bounds,
+  ...clients,
+  ...abuse,
+];
