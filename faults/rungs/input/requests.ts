@@ -15,6 +15,7 @@ import { type Expected, foresee, type World } from "./grammar.js";
 import { hoard } from "./hoard.js";
 import { damaged, extremes, framed, TOPICS, validRequest, withAt } from "./samples.js";
 import { trySidePort } from "./side-port.js";
+import { sidePortBounds } from "./side-port-bounds.js";
 import { partitionsSound } from "./sound.js";
 
 const KiB = 1024;
@@ -86,6 +87,7 @@ class Play {
   async run({ until, rounds }: Bounds): Promise<Played> {
     const bystander = await Bystander.start(this.broker.port);
     await this.#systematic();
+    if (!this.#isOver) this.#wrong.push(...(await sidePortBounds(this.broker.opsPort)));
     const warm = await this.#memory();
     let next = 0;
     await Promise.all(

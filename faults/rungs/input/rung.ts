@@ -24,7 +24,7 @@ them; what stands beside the bytes changes nothing; nothing is allocated that is
 **A running broker** is sent valid requests of every kind and version, damaged ones, all of them in any pieces, on many connections at once. What each connection must answer is foreseen from
 the bytes: the correlation ids in order, the error, no answer where there is none, the end of the connection exactly where a length cannot be. A producer and reader beside them is served correctly all the time; 120 connections
 with frames that are never finished stay within \`queued.bytes.max\`; memory stays bounded; the log is not filled with lines; what was stored is whole; it stops cleanly. Its **side port** is asked oddly: it never
-answers 500 and never shows its insides.
+answers 500 and never shows its insides; who asks under another name, from another origin, for more than reading, for a second page before the first, in one connection too many or without an end is refused.
 `.trim();
 
 export const input: Rung = {

@@ -5,7 +5,7 @@ import type { Mutant } from "./mutant.js";
 /** Enough for its decoders, its broker and the corpus of its fuzzers. */
 const SECONDS = 30;
 
-const bound = (name: string, file: string, from: string, to: string): Mutant => ({
+export const bound = (name: string, file: string, from: string, to: string): Mutant => ({
   name,
   safeguard: "bound",
   file,
@@ -27,6 +27,12 @@ export const bounds: readonly Mutant[] = [
     "native/core/record_walk.cc",
     "if (entry > left) {",
     "if (length > left) {",
+  ),
+  bound(
+    "a received record ends where its bytes end, in JavaScript",
+    "src/protocol/records.ts",
+    "if (payloadEnd > this.end) {",
+    "if (payloadEnd > this.end + length) {",
   ),
   bound(
     "a record of a PRODUCE ends where its request ends",

@@ -4,6 +4,7 @@ import { abuse } from "./abuse.js";
 import { bounds } from "./bounds.js";
 import { clients } from "./clients.js";
 import type { Mutant } from "./mutant.js";
+import { requests } from "./requests.js";
 
 const barriers: readonly Mutant[] = [
   {
@@ -257,6 +258,7 @@ export const mutants: readonly Mutant[] = [
   ...order,
   ...checks,
   ...bounds,
+  ...requests,
   ...clients,
   ...abuse,
 ];

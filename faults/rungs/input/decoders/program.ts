@@ -103,13 +103,16 @@ async function main([seed, seconds, directory]: readonly string[]): Promise<void
     trial.say();
     for (const bytes of systematic(trial.decoder)) {
       await trial.one(bytes);
-      if (mend === undefined) continue;
-      const mended = bytes.slice();
-      mend(mended);
-      await trial.one(mended);
+      if (mend !== undefined) {
+        const mended = bytes.slice();
+        mend(mended);
+        await trial.one(mended);
+      }
       if (trial.wrong > WRONG_MAX) break;
     }
     trial.say();
+    // A product that is broken in one place need not be tried in all.
+    if (trial.wrong > 0) break;
   }
   const until = performance.now() + Number(seconds) * 1000;
   const random = new Random(Number(seed));
