@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "core/bytes.h"
 #include "core/platform.h"
 #include "core/selector.h"
 #include "test/harness.h"
+#include "test/selector_client.h"
 #include "test/selector_play.h"
 
 using namespace millrace;
@@ -29,12 +29,6 @@ SelectorOptions Options() {
   options.max_frame_bytes = 300'000;
   options.queued_bytes_max = kBound;
   return options;
-}
-
-std::string Framed(const std::string& contents) {
-  std::uint8_t prefix[4];
-  StoreBigEndian32(prefix, static_cast<std::uint32_t>(contents.size()));
-  return std::string(reinterpret_cast<char*>(prefix), 4) + contents;
 }
 
 std::string Many(int count) {
