@@ -75,6 +75,8 @@ struct Connection {
   /** Its output reached the bound and did not fall far enough since. */
   bool output_full = false;
   bool in_backlog = false;
+  /** The beginning of a frame is there, in `gather` or in the socket, since `frame_since_ms`. */
+  bool part = false;
   /** In the list of those that a bound on all queued bytes keeps from being read as usual. */
   bool in_paused = false;
   Pause pause = Pause::kNone;

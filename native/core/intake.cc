@@ -36,8 +36,7 @@ Intake::Intake(std::uint8_t* arena, std::size_t arena_bytes, std::int32_t* rows,
 
 IntakeResult Intake::Read(Connection& c, std::size_t budget, std::int64_t now_ms, bool whole_only) {
   const std::uint32_t rows_before = rows_;
-  const bool had = !c.gather.empty();
-  IntakeResult result{had ? TakeHeld(c) : IntakeStop::kWait};
+  IntakeResult result{!c.gather.empty() ? TakeHeld(c) : IntakeStop::kWait};
   if (result.stop == IntakeStop::kWait && c.open >= requests_max_) result.stop = IntakeStop::kRequests;
   if (result.stop == IntakeStop::kWait && budget > 0) {
     // What is not received now stays in the socket.
@@ -50,8 +49,14 @@ IntakeResult Intake::Read(Connection& c, std::size_t budget, std::int64_t now_ms
   // its bytes come, nor be late.
   const bool at_bound = c.open >= requests_max_ && !c.gather.empty();
   if (result.stop == IntakeStop::kWait && at_bound) result.stop = IntakeStop::kRequests;
-  // The clock of a frame starts with its first byte.
-  if (!c.gather.empty() && (!had || rows_ != rows_before)) c.frame_since_ms = now_ms;
+  // The clock of a frame starts with its first byte, also where that stays in the socket: whoever sends no
+  // more would be kept there for as long as others fill the room, and so would one that is gone, since its
+  // end lies behind what is not taken.
+  const bool part = !c.gather.empty() || result.left == Left::kPart;
+  const bool took = rows_ != rows_before;
+  if (part && (!c.part || took)) c.frame_since_ms = now_ms;
+  // What was not looked at this time is still there.
+  if (part || took || result.left == Left::kLargePart) c.part = part;
   return result;
 }
 

@@ -76,7 +76,7 @@ void Selector::CloseNow(Connection& c, CloseReason reason) {
   c.state = ConnectionState::kClosed;
   c.sending = Sending::kIdle;
   c.pause = Pause::kNone;
-  c.peer_done = c.held = c.output_full = c.in_backlog = c.in_paused = c.in_late = false;
+  c.part = c.peer_done = c.held = c.output_full = c.in_backlog = c.in_paused = c.in_late = false;
   c.dropping = false;
   c.open = 0;
   c.warm_until = 0;
@@ -110,10 +110,14 @@ void Selector::SweepConnection(Connection& c) {
   const bool stalled = !c.out.empty() && c.sending == Sending::kBlocked;
   if (stalled && now_ms_ - c.progress_ms > options_.write_stall_ms)
     return CloseNow(c, CloseReason::kWriteStall);
-  // Neither is a frame that is not received because of its own unanswered requests; the bound on all queued
-  // bytes is no excuse, or whoever fills it slowly could keep it for ever.
-  const bool incomplete = !c.gather.empty() && !c.held && !c.in_backlog && !c.peer_done && MayTake(c);
-  if (incomplete && now_ms_ - c.frame_since_ms > options_.frame_timeout_ms) {
+  // Neither is a frame that is not received because of its own unanswered requests, or that lies in its
+  // socket where nobody looks; the bound on all queued bytes is no excuse for one that is gathered, or
+  // whoever fills it slowly could keep it for ever.
+  const bool goes_on = MayTake(c) && (!c.gather.empty() || (c.watched & interest::kRead) != 0);
+  const bool incomplete = c.part && !c.held && !c.in_backlog && !c.peer_done;
+  if (c.part && !goes_on) {
+    c.frame_since_ms = now_ms_;
+  } else if (incomplete && now_ms_ - c.frame_since_ms > options_.frame_timeout_ms) {
     return CloseNow(c, CloseReason::kFrameTimeout);
   }
   if (!c.gather.empty()) return;

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,57 @@
 using namespace millrace;
 
 namespace counter = selector_counter;
+
+namespace {
+
+/** A broker in which requests crowd, with some clients, in their order. */
+struct Crowded {
+  static SelectorOptions Options() {
+    SelectorOptions options = SelectorPlay::Defaults();
+    options.queued_bytes_max = 1'000'000;
+    options.frame_timeout_ms = 2000;
+    return options;
+  }
+  explicit Crowded(std::size_t count) : play(Options()), ends(play) {
+    play.on_opened = [this](std::int32_t id) { ids.push_back(id); };
+    play.on_frame = [this](std::int32_t id, const std::uint8_t*, std::size_t) { frames[id]++; };
+    for (std::size_t i = 0; i < count; i++) {
+      clients.push_back(play.Connect());
+      play.TurnUntil([&] { return ids.size() == i + 1; });
+    }
+    Hold(300'000);
+  }
+  /** What the caller holds for requests. */
+  void Hold(double bytes) {
+    play.counters[counter::kExternalQueuedBytes] = bytes;
+    play.Send();
+  }
+  void Pass(int ms) {
+    for (const std::int64_t until = MonotonicUs() + ms * 1000; MonotonicUs() < until;) play.Turn(5);
+  }
+  void Sweep() {
+    play.selector.Sweep();
+    play.Turn(0);
+  }
+  /** How many it has handed over, when there are so many or a moment has passed. */
+  int Frames(std::size_t i, int expected) {
+    for (int turns = 0; turns < 200 && frames[ids[i]] < expected; turns++) play.Turn();
+    return frames[ids[i]];
+  }
+  bool IsLate(std::size_t i) const {
+    const auto found = ends.reasons.find(ids[i]);
+    return found != ends.reasons.end() && found->second == CloseReason::kFrameTimeout;
+  }
+
+  SelectorPlay play;
+  Ends ends;
+  std::vector<Fd> clients;
+  std::vector<std::int32_t> ids;
+  std::map<std::int32_t, int> frames;
+  const std::string frame = Framed("request");
+};
+
+}  // namespace
 
 TEST("time limits close those who outstay them, and nobody else") {
   SelectorOptions options = SelectorPlay::Defaults();
@@ -85,4 +137,60 @@ TEST("a frame that waits for its connection's own answers is neither the one tha
   EXPECT_EQ(ends.reasons.size(), 0);
   for (int i = 0; i < 100 && frames < 3; i++) play.Turn();
   EXPECT_EQ(frames, 3);
+}
+
+TEST("a small frame that stays in its socket while requests crowd has its time, and no more") {
+  Crowded crowded(4);
+  const auto& clients = crowded.clients;
+  Write(clients[0], crowded.frame.substr(0, 6));
+  // Its end lies behind what is not taken, and is not seen.
+  Write(clients[1], crowded.frame.substr(0, 6));
+  shutdown(clients[1].get(), SHUT_WR);
+  Write(clients[2], crowded.frame.substr(0, 1));
+  Write(clients[3], crowded.frame + crowded.frame.substr(0, 6));
+  crowded.Pass(1000);
+  EXPECT_EQ(crowded.play.counter(counter::kGatheredBytes), 0);
+  // News of it are not a beginning, but one that is whole is an end.
+  Write(clients[2], crowded.frame.substr(1, 1));
+  Write(clients[3], crowded.frame.substr(6) + crowded.frame.substr(0, 6));
+  crowded.Pass(50);
+  crowded.Sweep();
+  EXPECT_EQ(crowded.ends.reasons.size(), 0);
+  crowded.Pass(1050);
+  crowded.Sweep();
+  for (std::size_t i = 0; i < 3; i++) EXPECT_TRUE(crowded.IsLate(i));
+  EXPECT_EQ(crowded.ends.reasons.size(), 3);
+  Write(clients[3], crowded.frame.substr(6));
+  EXPECT_EQ(crowded.Frames(3, 3), 3);
+  crowded.Pass(2050);
+  crowded.Sweep();
+  EXPECT_EQ(crowded.ends.reasons.size(), 3);
+}
+
+TEST("the time of a frame that stayed in its socket goes on when it is received") {
+  Crowded crowded(1);
+  Write(crowded.clients[0], crowded.frame.substr(0, 6));
+  crowded.Pass(1000);
+  crowded.Hold(0);
+  crowded.Pass(1050);
+  EXPECT_GT(crowded.play.counter(counter::kGatheredBytes), 0);
+  crowded.Sweep();
+  EXPECT_TRUE(crowded.IsLate(0));
+}
+
+TEST("a frame that lies in its socket where nobody may look is not late") {
+  Crowded crowded(1);
+  Write(crowded.clients[0], crowded.frame.substr(0, 6));
+  crowded.Pass(50);
+  crowded.Hold(crowded.Options().queued_bytes_max);
+  Write(crowded.clients[0], crowded.frame.substr(6));
+  for (int i = 0; i < 5; i++) {
+    crowded.Pass(500);
+    crowded.Sweep();
+  }
+  EXPECT_EQ(crowded.Frames(0, 0), 0);
+  EXPECT_EQ(crowded.ends.reasons.size(), 0);
+  crowded.Hold(300'000);
+  crowded.Sweep();
+  EXPECT_EQ(crowded.Frames(0, 1), 1);
 }
