@@ -67,8 +67,9 @@ constexpr std::uint32_t kTurns = 13;
 constexpr std::uint32_t kLongestTurnUs = 14;
 constexpr std::uint32_t kFileFailures = 15;
 constexpr std::uint32_t kShed = 16;
+constexpr std::uint32_t kExternalWaitingBytes = 17;
 }  // namespace selector_counter
-constexpr std::uint32_t kSelectorCounters = 17;
+constexpr std::uint32_t kSelectorCounters = 18;
 
 // A connection id: 20 bits of slot below 11 bits of generation, positive as an int32.
 constexpr std::uint32_t kSlotBits = 20;

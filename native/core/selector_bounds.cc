@@ -20,7 +20,7 @@ constexpr double kGatherShare = 0.75;
 // When requests fill this much of it, whole or not, a connection may have so few of them open. A thousand of
 // each were in everybody's way before, as answers leave in order: behind one that its peer does not take all
 // the others wait, however many there are. A quarter, since answers may take one and a turn's worth comes on
-// top.
+// top; and of what fetches leave that wait for records and for nothing else, whose peers do no wrong.
 constexpr double kCrowdedShare = 0.25;
 constexpr std::uint32_t kCrowdedRequests = 16;
 }  // namespace
@@ -165,8 +165,9 @@ void Selector::CheckQueued() {
   const bool was_crowded = crowded_;
   paused_ = Queued() >= (was_paused ? bound * kResumeBelow : bound);
   gathers_full_ = gathered >= bound * kGatherShare * (was_full ? kResumeBelow : 1);
-  const double requests = gathered + tables_.counters[counter::kExternalQueuedBytes];
-  crowded_ = requests >= bound * kCrowdedShare * (was_crowded ? kResumeBelow : 1);
+  const double waiting = tables_.counters[counter::kExternalWaitingBytes];
+  const double requests = gathered + tables_.counters[counter::kExternalQueuedBytes] - waiting;
+  crowded_ = requests >= (bound - waiting) * kCrowdedShare * (was_crowded ? kResumeBelow : 1);
   intake_.set_requests_max(crowded_ ? std::min(kCrowdedRequests, options_.requests_max)
                                     : options_.requests_max);
   if ((paused_ || gathers_full_) && !was_paused && !was_full) tables_.counters[counter::kPauses] += 1;

@@ -17,8 +17,9 @@ namespace {
 // A peer that takes nothing for so long is not taking. Sweeps are a second apart, so this is over in the
 // third that looks at it; two whole seconds would often be in the fourth, by a moment.
 constexpr std::int64_t kShedMs = 1500;
-// How far the bound is emptied. At three quarters, where reading goes on, the next ones like those who went
-// would soon stop it again.
+// How far the bound is emptied, or what fetches leave of it that wait for records: those could not be had by
+// closing others. At three quarters, where reading goes on, the next ones like those who went would soon stop
+// it again.
 constexpr double kShedTo = 0.5;
 // What the caller holds for each open request, at the least: a reply slot.
 constexpr double kOpenBytes = 60;
@@ -44,7 +45,8 @@ bool Selector::TakesNothing(Connection& c) const {
 }
 
 void Selector::Shed() {
-  const double target = options_.queued_bytes_max * kShedTo;
+  const double waiting = tables_.counters[counter::kExternalWaitingBytes];
+  const double target = (options_.queued_bytes_max - waiting) * kShedTo;
   // All that hold no more than this hold no more than the target together.
   const double part = target / std::max(1U, live_);
   struct Holder {
@@ -61,7 +63,7 @@ void Selector::Shed() {
   std::sort(holders.begin(), holders.end(),
             [](const Holder& one, const Holder& other) { return one.bytes > other.bytes; });
   // What the caller holds for them it lets go of when it is told.
-  double queued = Queued();
+  double queued = Queued() - waiting;
   for (const Holder& holder : holders) {
     if (queued < target) break;
     queued -= holder.bytes;

@@ -72,6 +72,17 @@ void Turns(SelectorPlay& play, int count) {
   for (int i = 0; i < count; i++) play.Turn(1);
 }
 
+/** Until so much waits that the socket does not take, which takes a little more for a while. */
+void Owe(SelectorPlay& play, std::int32_t id, std::size_t bytes) {
+  do {
+    while (play.selector.QueuedBytes(id) < bytes) {
+      play.Reply(id, std::string(50'000, 's'), 0);
+      play.Send();
+    }
+    Turns(play, 20);
+  } while (play.selector.QueuedBytes(id) < bytes);
+}
+
 }  // namespace
 
 TEST("where requests crowd a connection has few of them open, and the rest stays in its socket") {
@@ -145,6 +156,25 @@ TEST("what was held back before requests crowded comes when they do not any more
   play.TurnUntil([&] { return clients.frames[holding] == 100 && clients.frames[full] == 100; });
 }
 
+TEST("fetches that wait for records are no reason for fewer requests; those behind them are") {
+  SelectorPlay play(Options());
+  Clients clients(play, 1);
+  const std::int32_t id = clients.ids[0];
+  play.counters[counter::kExternalWaitingBytes] = kBound / 2;
+  Crowd(play, kBound / 2 + 50'000);
+  Write(play, clients.fds[0], Many(40));
+  play.TurnUntil([&] { return clients.frames[id] == 40; });
+  // The half that they leave is what others have a quarter of.
+  Crowd(play, kBound / 2 + 150'000);
+  play.Reply(id, "ok", 24);
+  play.Send();
+  Write(play, clients.fds[0], Many(5));
+  Turns(play, 5);
+  EXPECT_EQ(clients.frames[id], 40);
+  Crowd(play, kBound / 2 + 50'000);
+  play.TurnUntil([&] { return clients.frames[id] == 45; });
+}
+
 TEST("a part of a frame is looked at again when news of it come in a turn that has read its connection") {
   SelectorPlay play(Options());
   Clients clients(play, 1);
@@ -190,16 +220,7 @@ TEST("at the bound those are closed that take nothing; who takes a little or hol
   SelectorPlay play(Options());
   Clients clients(play, 5);
   const auto& ids = clients.ids;
-  // Until so much waits that the sockets do not take, which take a little more for a while.
-  const auto owe = [&](std::size_t i, std::size_t bytes) {
-    do {
-      while (play.selector.QueuedBytes(ids[i]) < bytes) {
-        play.Reply(ids[i], std::string(50'000, 's'), 0);
-        play.Send();
-      }
-      Turns(play, 20);
-    } while (play.selector.QueuedBytes(ids[i]) < bytes);
-  };
+  const auto owe = [&](std::size_t i, std::size_t bytes) { Owe(play, ids[i], bytes); };
   owe(0, 600'000);
   owe(1, 800'000);
   owe(2, 1'500'000);
@@ -225,4 +246,22 @@ TEST("at the bound those are closed that take nothing; who takes a little or hol
   EXPECT_TRUE(clients.ends[ids[0]] == CloseReason::kShed);
   EXPECT_TRUE(clients.ends[ids[1]] == CloseReason::kShed);
   EXPECT_EQ(play.counter(counter::kShed), 2);
+}
+
+TEST("no more are closed because others wait for records than make room beside those") {
+  SelectorPlay play(Options());
+  Clients clients(play, 8);
+  const auto& ids = clients.ids;
+  play.counters[counter::kExternalWaitingBytes] = kBound / 2;
+  Crowd(play, kBound / 2);
+  Owe(play, ids[0], 400'000);
+  Owe(play, ids[1], 120'000);
+  ASSERT_GT(play.counter(counter::kOutputBytes), kBound / 2);
+  for (int passes = 0; passes < 5; passes++) {
+    for (const std::int64_t until = MonotonicUs() + 500'000; MonotonicUs() < until;) play.Turn(20);
+    play.selector.Sweep();
+    play.Turn(0);
+  }
+  EXPECT_EQ(clients.ends.size(), 1);
+  EXPECT_TRUE(clients.ends[ids[0]] == CloseReason::kShed);
 }

@@ -118,7 +118,8 @@ void AddSelectorAbi(napi_env env, napi_value table) {
             {"TURNS", selector_counter::kTurns},
             {"LONGEST_TURN_US", selector_counter::kLongestTurnUs},
             {"FILE_FAILURES", selector_counter::kFileFailures},
-            {"SHED", selector_counter::kShed}});
+            {"SHED", selector_counter::kShed},
+            {"EXTERNAL_WAITING_BYTES", selector_counter::kExternalWaitingBytes}});
 }
 
 napi_value Abi(napi_env env, napi_callback_info) {

@@ -60,7 +60,7 @@ export const CloseReason = {
 } as const;
 export type CloseReason = (typeof CloseReason)[keyof typeof CloseReason];
 
-/** Slots of the shared counters (Float64Array). The selector writes all but EXTERNAL_QUEUED_BYTES, which TypeScript writes. */
+/** Slots of the shared counters (Float64Array). The selector writes all but the two that begin with EXTERNAL, which TypeScript writes. */
 export const SelectorCounter = {
   /** Bytes that TypeScript holds for later (batches that could not be written in their turn). Counts towards `queuedBytesMax`. */
   EXTERNAL_QUEUED_BYTES: 0,
@@ -88,8 +88,13 @@ export const SelectorCounter = {
   FILE_FAILURES: 15,
   /** Connections that were closed with {@link CloseReason} SHED. */
   SHED: 16,
+  /**
+   * What of EXTERNAL_QUEUED_BYTES requests take that wait for nothing but records, each its connection's next: they are in nobody's way, and
+   * no reason to give others fewer requests or to close them.
+   */
+  EXTERNAL_WAITING_BYTES: 17,
 } as const;
-export const SELECTOR_COUNTERS = 17;
+export const SELECTOR_COUNTERS = 18;
 
 /** A slice that could not be read when it was to be sent. */
 export interface FileFailure {

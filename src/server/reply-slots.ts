@@ -41,7 +41,7 @@ export type SlotState = (typeof SlotState)[keyof typeof SlotState];
 const ORPHAN = -1;
 const INITIAL_SLOTS = 1024;
 /** What a slot takes in the columns below. */
-const SLOT_BYTES = 4 + 6 * 4 + 4 * 8;
+export const SLOT_BYTES = 4 + 6 * 4 + 4 * 8;
 
 export class ReplySlots {
   state = new Uint8Array(INITIAL_SLOTS);
@@ -75,6 +75,8 @@ export class ReplySlots {
   readonly kept: KeptFetches;
   /** Requests that somebody else will settle: a writer, a read of the disk. */
   underWay = 0;
+  /** What of `heldBytes` fetches take that wait for records. */
+  waitingBytes = 0;
   private used = 0;
   private free = 0;
 
@@ -175,12 +177,14 @@ export class ReplySlots {
   park(slot: number): void {
     this.before[slot] = this.state[slot];
     this.state[slot] = SlotState.WAITING;
+    this.waitingBytes += this.bytesOf(slot);
     this.stamp[slot] = withKind(this.stamp[slot], Timed.FETCH_WAITED);
   }
 
   /** Its wait is over, however it ended: it is planned again, and waits no more. Answers its connection. */
   woken(slot: number): number {
     invariant(this.state[slot] === SlotState.WAITING, "a wait ends once");
+    this.waitingBytes -= this.bytesOf(slot);
     this.state[slot] = this.before[slot];
     this.deadline[slot] = 0;
     return this.connection[slot];
@@ -205,6 +209,7 @@ export class ReplySlots {
       if (this.state[slot] === SlotState.PENDING || this.state[slot] === SlotState.LOADING) {
         this.connection[slot] = ORPHAN;
       } else {
+        if (this.state[slot] === SlotState.WAITING) this.waitingBytes -= this.bytesOf(slot);
         this.asked.delete(slot);
         this.release(slot);
       }
@@ -212,6 +217,10 @@ export class ReplySlots {
     }
     session.first = NO_SLOT;
     session.last = NO_SLOT;
+  }
+
+  private bytesOf(slot: number): number {
+    return SLOT_BYTES + (this.before[slot] === SlotState.MULTI_FETCH ? (this.kept.get(slot)?.cost ?? 0) : 0);
   }
 
   private chainFree(from: number): void {

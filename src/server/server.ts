@@ -270,9 +270,13 @@ export class Server implements AppendListener {
     for (let i = 0; i < served; i++) this.touch(dirty[i]);
     dirty.length = 0;
     // Before the flush, which looks at it: sockets that were paused because of what was held until now are read at once.
-    const held = this.broker.scheduler.queuedBytes + this.slots.heldBytes;
-    const isLess = held < this.counters[SelectorCounter.EXTERNAL_QUEUED_BYTES];
-    this.counters[SelectorCounter.EXTERNAL_QUEUED_BYTES] = held;
+    const { counters, slots } = this;
+    const held = this.broker.scheduler.queuedBytes + slots.heldBytes;
+    const isLess =
+      held < counters[SelectorCounter.EXTERNAL_QUEUED_BYTES] ||
+      slots.waitingBytes > counters[SelectorCounter.EXTERNAL_WAITING_BYTES];
+    counters[SelectorCounter.EXTERNAL_QUEUED_BYTES] = held;
+    counters[SelectorCounter.EXTERNAL_WAITING_BYTES] = slots.waitingBytes;
     // What nobody waits for is written without an answer, and nothing else would tell the selector.
     if (!this.sender.send() && isLess) this.selector.wake();
   }
