@@ -55,16 +55,13 @@ export async function writeSpanning(
     pieces.push({ row, next: at - 1, records });
   }
   // Nothing may have failed a barrier since the room was made: a broken writer would take a part of the batch only.
-  if (state.poisoned !== undefined) {
-    await Promise.all(next.map((segment) => segments.discard(segment)));
-    throw state.poisoned;
-  }
+  if (state.poisoned !== undefined) throw await giveUp(state, segments, next, state.poisoned);
   turn.run();
   for (let row = 0; row < turn.rows; row++) {
     const status = turn.status(row);
     if (status === AppendStatus.OK) continue;
     invariant(status === AppendStatus.IO_ERROR, "what was measured and reserved can be written");
-    throw state.poison(writeFailed(state.dir, turn.errno(row)));
+    throw await giveUp(state, segments, next, writeFailed(state.dir, turn.errno(row)));
   }
   try {
     let base = state.logEndOffset;
@@ -73,9 +70,24 @@ export async function writeSpanning(
       base += records;
     }
   } catch (cause) {
-    throw state.poison(cause);
+    throw await giveUp(state, segments, next, cause);
   }
   return { turn, pieces, next };
+}
+
+/**
+ * Poisons, and lets go of the new segments, which are nobody's: their descriptors, mappings and blocks would stay until they are collected. Those that have
+ * their names already keep them; the next start sees to what is in them.
+ */
+async function giveUp(
+  state: PartitionState,
+  segments: NextSegments,
+  next: readonly NextSegment[],
+  cause: unknown,
+): Promise<MillraceError> {
+  const failure = state.poison(cause);
+  await Promise.all(next.map((segment) => segments.discard(segment)));
+  return failure;
 }
 
 interface CutPiece {
