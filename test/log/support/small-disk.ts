@@ -13,8 +13,8 @@ import { tempDir } from "../../support/tmp.js";
 
 const run = (command: string, ...args: string[]): void => void execFileSync(command, args, { stdio: "pipe" });
 
-/** Half a minute. */
-const LET_GO_TRIES = 600;
+/** How long the kernel may take to let go of a disk. */
+const LET_GO_MS = 30_000;
 
 /** The reason why there can be no such disk here, or undefined. */
 export function whyNot(): string | undefined {
@@ -73,10 +73,10 @@ export class SmallDisk {
     fill(join(this.#backing, "ballast"), this.#backing);
   }
   /** As after the device was replaced by a good one with the same contents, and the machine started again. */
-  repair(): void {
+  repair({ letGoMs = LET_GO_MS }: { readonly letGoMs?: number } = {}): void {
     rmSync(join(this.#backing, "ballast"));
     this.unmount();
-    this.#letGo();
+    this.#letGo(letGoMs);
     this.mount();
   }
   #device(): string {
@@ -85,10 +85,19 @@ export class SmallDisk {
   }
   /**
    * Waits until the kernel has nothing of it any more. A mount namespace that somebody made meanwhile holds what was mounted for as long as it
-   * lives, and mounting again would then give back the same file system, which took its errors to heart and is read-only.
+   * lives, and mounting again would then give back the same file system, which took its errors to heart and is read-only: a test that went on would
+   * fail at something else, much later.
    */
-  #letGo(): void {
-    for (let tries = 0; this.#device() !== "" && tries < LET_GO_TRIES; tries++) run("sleep", "0.05");
+  #letGo(withinMs: number): void {
+    const until = performance.now() + withinMs;
+    for (let device = this.#device(); device !== ""; device = this.#device()) {
+      if (performance.now() >= until) {
+        throw new Error(
+          `${device} still has ${this.#image} after ${withinMs} ms: something holds it, perhaps a mount namespace`,
+        );
+      }
+      run("sleep", "0.05");
+    }
   }
   /** Uses up its room. */
   fill(): void {
