@@ -3,7 +3,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { BigIntStats } from "node:fs";
-import { open, readFile, rename, rm, stat } from "node:fs/promises";
+import { open, readFile, readlink, rename, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { badArgument } from "../../model/arguments.js";
 import { checkpointText, parseCheckpoint } from "./file-format.js";
@@ -13,7 +13,7 @@ import { type CheckpointPosition, type CheckpointStore, checkpointFailure, posit
  * A store in one file, for any number of topics and partitions. Each save writes a new file beside it (`path.….tmp`), forces
  * that to the disk, puts it in the place of the old one and forces the directory: two barriers, milliseconds on a disk. A kill in the
  * middle of a save may leave the new file there; it may be removed.
- * The file is JSON with one position a line. Its directory must be there.
+ * The file is JSON with one position a line. Its directory must be there. A link is followed, and the new file has the permissions of the old.
  *
  * `load` rejects with BAD_CHECKPOINT when the file is damaged or is none of these; when there is none, nothing is kept yet.
  * `save` rejects with CHECKPOINT_FAILED when the file cannot be written, or when somebody else has written it since: two
@@ -33,7 +33,10 @@ export function fileCheckpoints(path: string): CheckpointStore {
 }
 
 /** A file as it was when this store last read or wrote it; undefined: there was none. */
-type Identity = Pick<BigIntStats, "ino" | "mtimeNs" | "size"> | undefined;
+type Identity = Pick<BigIntStats, "ino" | "mtimeNs" | "size" | "mode"> | undefined;
+
+/** Of a file's mode, who may do what. */
+const PERMISSIONS = 0o777n;
 
 class FileCheckpoints implements CheckpointStore {
   private kept: Map<string, CheckpointPosition> | undefined;
@@ -78,22 +81,26 @@ class FileCheckpoints implements CheckpointStore {
         `${this.path} was changed by somebody else since it was read: a checkpoint file has one writer, give each program its own`,
       );
     }
+    // Whoever made a link of it wants the file changed that it leads to, maybe on another disk, and not the link replaced.
+    const target = await leadsTo(this.path);
     // Under one name for all, a second writer that comes by mistake would empty this file while it is put in place.
-    const temporary = `${this.path}.${randomUUID()}.tmp`;
+    const temporary = `${target}.${randomUUID()}.tmp`;
     try {
       const file = await open(temporary, "wx");
       let identity: Identity;
       try {
+        // What was for one pair of eyes stays so.
+        if (this.identity !== undefined) await file.chmod(Number(this.identity.mode & PERMISSIONS));
         await file.writeFile(text);
         await file.sync();
         identity = await file.stat({ bigint: true });
       } finally {
         await file.close();
       }
-      await rename(temporary, this.path);
+      await rename(temporary, target);
       this.identity = identity;
       // The new name, too, is lost with the power until its directory is forced.
-      const directory = await open(dirname(this.path), "r");
+      const directory = await open(dirname(target), "r");
       await directory.sync().finally(() => directory.close());
     } catch (error) {
       await rm(temporary, { force: true }).catch(() => undefined);
@@ -102,17 +109,29 @@ class FileCheckpoints implements CheckpointStore {
   }
 
   private async look(): Promise<Identity> {
+    let found: BigIntStats;
     try {
-      return await stat(this.path, { bigint: true });
+      found = await stat(this.path, { bigint: true });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
       return this.failed("read", error);
     }
+    if (found.isFile()) return found;
+    // A device or a pipe may bring bytes without an end, or none and no end either.
+    throw checkpointFailure(
+      `the checkpoint ${this.path} is ${found.isDirectory() ? "a directory" : "no regular file"}`,
+    );
   }
 
   private failed(what: string, error: unknown): never {
     throw checkpointFailure(`the checkpoint ${this.path} could not be ${what}: ${(error as Error).message}`, error);
   }
+}
+
+/** Also where nothing is there yet. One that leads in a circle was found when it was looked at. */
+async function leadsTo(path: string): Promise<string> {
+  const next = await readlink(path).catch(() => undefined);
+  return next === undefined ? path : leadsTo(resolve(dirname(path), next));
 }
 
 function isSame(now: Identity, then: Identity): boolean {

@@ -2,7 +2,17 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
@@ -141,6 +151,30 @@ describe("a checkpoint file", () => {
     expect(existsSync(path)).toBe(true);
     await expect(fileCheckpoints(dir).load()).rejects.toThrow(code("CHECKPOINT_FAILED"));
     expect(() => fileCheckpoints("")).toThrow(code("BAD_ARGUMENT"));
+  });
+
+  it("is changed where a link leads, also to nothing yet, and stays for whom it was", async () => {
+    const dir = tempDir("checkpoint");
+    const [link, path] = [join(dir, "link"), join(tempDir("disk"), "c")];
+    symlinkSync(path, join(dir, "second"));
+    symlinkSync("second", link);
+    await fileCheckpoints(link).save([at("orders", 0, 1)]);
+    chmodSync(path, 0o600);
+    await fileCheckpoints(link).save([at("orders", 0, 2)]);
+    expect(await fileCheckpoints(path).load()).toEqual([at("orders", 0, 2)]);
+    expect([lstatSync(link).isSymbolicLink(), statSync(path).mode & 0o777]).toEqual([true, 0o600]);
+    expect(readdirSync(dir)).toEqual(["link", "second"]);
+  });
+
+  it("is a file, and nothing that brings bytes without an end", async () => {
+    for (const [path, text] of [
+      ["/dev/zero", "/dev/zero is no regular file"],
+      [tempDir("checkpoint"), "is a directory"],
+    ] as const) {
+      const refused = { code: "CHECKPOINT_FAILED", message: expect.stringContaining(text) };
+      await expect(fileCheckpoints(path).load()).rejects.toMatchObject(refused);
+      await expect(fileCheckpoints(path).save([at("orders", 0, 1)])).rejects.toMatchObject(refused);
+    }
   });
 
   it("takes saves that come at once one after the other", async () => {
