@@ -3,6 +3,7 @@
 import { createReadStream, fstat } from "node:fs";
 import { isatty } from "node:tty";
 import { promisify } from "node:util";
+import { Failed } from "./failure.js";
 import { type ByteSink, DescriptorSink } from "./output.js";
 import { type OnStopSignal, onProcessSignal } from "./stop.js";
 
@@ -64,6 +65,8 @@ const columnsOf = ({ columns }: NodeJS.WriteStream): number | undefined => (colu
 
 async function openStdin(): Promise<Input> {
   const stats = await promisify(fstat)(0);
+  // Node reads one as if nothing were in it, and the verb would say that all of it is done.
+  if (stats.isDirectory()) throw new Failed("stdin is a directory: expected a file, a pipe or a terminal");
   // A pipe goes through process.stdin, which waits for it without holding one of libuv's few threads.
   if (!stats.isFile()) return { chunks: process.stdin, bytes: undefined };
   const chunks = createReadStream("", { fd: 0, highWaterMark: FILE_CHUNK_BYTES, autoClose: false });

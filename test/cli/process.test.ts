@@ -36,6 +36,13 @@ async function filled(): Promise<BrokerProcess> {
 }
 
 describe("the program", () => {
+  it("does not take a directory for a file with nothing in it", async () => {
+    const broker = await spawnReady(testSettings(tempDir("data")));
+    const produce = new CliProcess(["produce", "orders", ...brokerAt(broker)], { stdin: openSync(tempDir("in"), "r") });
+    expect((await produce.exited).code).toBe(1);
+    expect(produce.stderr).toContain("stdin is a directory");
+  });
+
   it("takes a file or a pipe in, and gives a file or a pipe out, byte for byte", async () => {
     const broker = await filled();
     const piped = new CliProcess(["produce", "orders", ...brokerAt(broker)]);
