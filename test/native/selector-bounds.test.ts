@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { native, SelectorCounter } from "../../src/native/binding.js";
+import { native, SELECTOR_COUNTERS, SelectorCounter } from "../../src/native/binding.js";
 import { packageRoot } from "../../src/native/load.js";
 import { tempDir } from "../support/tmp.js";
 import { Client, framed, pattern, prefix, reasonName, SelectorPlay } from "./support/selector-play.js";
@@ -290,7 +290,7 @@ describe("the listener", () => {
     const script = `
       const { connect } = require("node:net");
       const native = require("node-gyp-build")(process.cwd());
-      const counters = new Float64Array(17);
+      const counters = new Float64Array(${SELECTOR_COUNTERS});
       const ids = [];
       const opened = new Int32Array(64);
       const selector = new native.Selector({

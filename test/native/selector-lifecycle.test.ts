@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
-import { native, SelectorCounter, type SelectorOptions } from "../../src/native/binding.js";
+import { native, SELECTOR_COUNTERS, SelectorCounter, type SelectorOptions } from "../../src/native/binding.js";
 import { packageRoot } from "../../src/native/load.js";
 import { tempDir } from "../support/tmp.js";
 import { Client, defaults, framed, pattern, reasonName, SelectorPlay, tables } from "./support/selector-play.js";
@@ -21,7 +21,7 @@ const scriptHead = `
   const native = require("node-gyp-build")(process.cwd());
   const options = {
     arena: new Uint8Array(65536), replies: new Uint8Array(1000), frames: new Int32Array(300), opened: new Int32Array(64),
-    closed: new Int32Array(64), flushes: new Int32Array(70), counters: new Float64Array(17), maxFrameBytes: 1000,
+    closed: new Int32Array(64), flushes: new Int32Array(70), counters: new Float64Array(${SELECTOR_COUNTERS}), maxFrameBytes: 1000,
     connectionsMax: 1000, requestsMax: 10, turnBytesIn: 1000, turnBytesOut: 1000, queuedBytesMax: 1e6,
     connectionQueuedBytesMax: 1e6, frameTimeoutMs: 1000, writeStallMs: 1000, idleMs: 0, zeroCopy: true,
   };

@@ -2,7 +2,13 @@
 // the addon really has.
 
 import { join } from "node:path";
-import type { NativeAddon, NativeFile, NativeSegmentWriter, SelectorOptions } from "../../../src/native/binding.js";
+import {
+  type NativeAddon,
+  type NativeFile,
+  type NativeSegmentWriter,
+  SELECTOR_COUNTERS,
+  type SelectorOptions,
+} from "../../../src/native/binding.js";
 import type { Random } from "../../lib/random.js";
 
 export type Kind =
@@ -95,7 +101,7 @@ const selectorArrays: Readonly<Record<string, Argument>> = {
   opened: int32s(64),
   closed: int32s(64),
   flushes: int32s(100),
-  counters: { kind: "float64s", right: () => new Float64Array(17) },
+  counters: { kind: "float64s", right: () => new Float64Array(SELECTOR_COUNTERS) },
 };
 
 const selectorFields: Readonly<Record<string, Argument>> = {

@@ -25,8 +25,8 @@ export const clients: readonly Mutant[] = [
   abuse(
     "the time of a frame begins with its first byte, and not with each",
     "native/core/intake.cc",
-    "if (!c.gather.empty() && (!had || rows_ != rows_before)) c.frame_since_ms = now_ms;",
-    "if (!c.gather.empty() && (!had || rows_ >= rows_before)) c.frame_since_ms = now_ms;",
+    "if (part && (!c.part || took)) c.frame_since_ms = now_ms;",
+    "if (part && (!c.part || rows_ >= rows_before)) c.frame_since_ms = now_ms;",
   ),
   abuse(
     "the time that a client may take nothing",
