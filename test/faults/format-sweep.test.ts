@@ -218,6 +218,20 @@ describe("the sweep's oracle", () => {
     expect((await judged(shape, damage, trusting)).wrong).toContain("not as it was when it was closed");
   });
 
+  it("finds a sealed segment that is believed although it is shorter than its index says", async () => {
+    const shape = shapeOf("sealed segments");
+    const [file] = logsOf(shape.after);
+    for (const at of [0, 1, 704, 705]) {
+      const cut: Damage = { kind: "cut", file, at };
+      expect((await judged(shape, cut)).outcome, String(at)).toBe("refused");
+      const trusting: OpenLog = (dirOfIt, options) => {
+        layDown(dirOfIt, shape.after);
+        return openLog(dirOfIt, options);
+      };
+      expect((await judged(shape, cut, trusting)).wrong).toContain("shorter than its index says");
+    }
+  });
+
   it("finds an index that leads to another record", async () => {
     const shape = shapeOf("sealed segments");
     const [file] = logsOf(shape.after);

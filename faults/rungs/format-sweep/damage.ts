@@ -56,8 +56,8 @@ export function groupOf(shape: Shape, damage: Damage): string {
   const { kind, file } = damage;
   const at = firstByte(damage, file) ?? 0;
   const inIndex = at < INDEX_HEADER_BYTES ? "header" : "entries";
-  const inLog = at < lastBatchFrom(shape, file) ? "before" : "last batch";
-  const part = isRare(damage) ? "" : file.endsWith(".index") ? inIndex : file.endsWith(".log") ? inLog : "";
+  const inLog = (): string => (at < lastBatchFrom(shape, file) ? "before" : "last batch");
+  const part = isRare(damage) ? "" : file.endsWith(".index") ? inIndex : file.endsWith(".log") ? inLog() : "";
   return `${kind} ${file} ${part} ${fateOf(damage)} ${isTouched(damage)}`;
 }
 
@@ -197,11 +197,20 @@ function ofLog(shape: Shape, file: string): Damage[] {
 export const wasClosed = ({ after }: Shape, file: string): boolean =>
   file === logsOf(after).at(-1) && isSealed(after, file);
 
+/** Asked for each of a million damages, and each answer is a walk over a segment. */
+const lastBatches = new WeakMap<Shape, Map<string, number>>();
+
 /** Position in a segment from which on it holds the last batch; its end when it holds nothing of it. */
 export function lastBatchFrom(shape: Shape, file: string): number {
+  const known = lastBatches.get(shape) ?? new Map<string, number>();
+  lastBatches.set(shape, known);
+  const before = known.get(file);
+  if (before !== undefined) return before;
   const { positions, end } = walkSegment(shape.after.get(file)!.bytes, shape.format);
   const base = Number(file.slice(0, 20));
-  return shape.lastBatch <= base ? 0 : (positions[shape.lastBatch - base] ?? end);
+  const from = shape.lastBatch <= base ? 0 : (positions[shape.lastBatch - base] ?? end);
+  known.set(file, from);
+  return from;
 }
 
 /** Sectors of the last batch in pairs, over its segments. */

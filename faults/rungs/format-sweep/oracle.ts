@@ -64,9 +64,7 @@ function ofLogs(shape: Shape, damage: Damage, damaged: Snapshot): Expected {
   if (isTrusted || intact < floor) {
     // Below the checkpoint, or in a sealed segment: a refusal, or everything is still there and reading says what is wrong.
     const faithful = format === "crc32c" ? truth.length : intact;
-    // After a clean stop its last segment is not read again, unless somebody touched it. All of it is below the checkpoint.
-    const isRead = isTouched(damage) && format === "crc32c";
-    const mayNotOpen = isRead ? "a segment that is not as it was when it was closed" : undefined;
+    const mayNotOpen = whyNotUnread(shape, damage);
     return { mayNotOpen, mayRefuse: true, end: floor, exact: false, faithful, mayBeUnreadable: true };
   }
   const { end, overlaps } = modelLog(damaged, format);
@@ -75,6 +73,14 @@ function ofLogs(shape: Shape, damage: Damage, damaged: Snapshot): Expected {
   const mayRefuse = overlaps || !damaged.has(logsOf(after)[0]) || hasGapBehindSealed(damaged, format);
   const mayNotOpen = overlaps ? "two segments that claim one offset" : undefined;
   return { mayNotOpen, mayRefuse, end, exact: true, faithful, mayBeUnreadable: false };
+}
+
+/** What a start sees of a sealed segment without reading it. */
+function whyNotUnread({ after, format }: Shape, damage: Damage): string | undefined {
+  if (damage.kind === "cut" && isSealed(after, damage.file))
+    return "a sealed segment that is shorter than its index says";
+  // After a clean stop the last segment is not read again, unless somebody touched it. All of it is below the checkpoint.
+  return isTouched(damage) && format === "crc32c" ? "a segment that is not as it was when it was closed" : undefined;
 }
 
 function hasGapBehindSealed(damaged: Snapshot, format: Shape["format"]): boolean {
