@@ -5,6 +5,7 @@ import { bounds } from "./bounds.js";
 import { clients } from "./clients.js";
 import type { Mutant } from "./mutant.js";
 import { requests } from "./requests.js";
+import { storage } from "./storage.js";
 
 const barriers: readonly Mutant[] = [
   {
@@ -257,6 +258,7 @@ export const mutants: readonly Mutant[] = [
   ...barriers,
   ...order,
   ...checks,
+  ...storage,
   ...bounds,
   ...requests,
   ...clients,
