@@ -38,6 +38,15 @@ export const storage: readonly Mutant[] = [
     rung: "format-sweep",
   },
   {
+    name: "the barrier of a seal",
+    safeguard: "barrier",
+    file: "native/core/segment_writer.cc",
+    from: "  if (const int code = ForceFile(file_->fd())) {\n    Break(code);",
+    to: "  if (const int code = force ? 0 : ForceFile(file_->fd())) {\n    Break(code);",
+    rung: "power-cut",
+    rounds: 60,
+  },
+  {
     name: "a batch that a mailbox has no room for is refused",
     safeguard: "bound",
     file: "src/log/partition-writer.ts",
