@@ -8,7 +8,8 @@ import { runProgram } from "./support/program.js";
 import { bytesOf, collect, texts } from "./support/records.js";
 
 it("the examples of its documentation run and print what one expects", async () => {
-  const source = await readFile(new URL("../../src/log/embedded.ts", import.meta.url), "utf8");
+  const files = ["embedded.ts", "embedded-log.ts"].map((name) => new URL(`../../src/log/${name}`, import.meta.url));
+  const source = (await Promise.all(files.map((file) => readFile(file, "utf8")))).join("\n");
   const examples = [...source.matchAll(/@example\n *\* ```ts\n([\s\S]*?) *\* ```/g)].map(([, code = ""]) =>
     code.replaceAll(/^ *\* ?/gm, ""),
   );

