@@ -178,7 +178,7 @@ export const goals: readonly Goal[] = [
       what: `sustained writing, ${mode}, worst second to the median`,
       atLeast: 0.7,
       read: detail("worst to median"),
-      reason: "write-back: the floor's is uneven, too, and the machine's waiting for the disk stands beside both",
+      reason: "the disk: the floor's worst second is as low, and the machine's waiting for the disk stands beside both",
     }),
   ),
   ...["64 connections, 1 × 128 B, WRITTEN", "1 connection, 256 in flight, 1 × 128 B, WRITTEN"].map(
