@@ -109,8 +109,9 @@ function head(result: RunResult): string {
 }
 
 export const GOALS =
-  "What was asked of these figures before there were any, and what came of it: by medians, with the lowest and the highest. One that is missed says why, " +
-  "shortly; [decisions.md](decisions.md) has the measurements. What is asked beside others stands in [peers.md](peers.md).";
+  "What was asked of these figures before there were any, and what came of it: by medians, with the lowest and the highest. One that is missed says why, shortly.";
+const GOALS_MORE =
+  "[decisions.md](decisions.md) has the measurements; what is asked beside others stands in [peers.md](peers.md).";
 
 function goalsTable(goals: readonly GoalResult[]): string[] {
   if (goals.length === 0) return [];
@@ -118,7 +119,7 @@ function goalsTable(goals: readonly GoalResult[]): string[] {
     const verdict = met ? "met" : `**missed**${reason === undefined ? "" : `: ${reason}`}`;
     return `| ${what} | ${asked} | ${is} | ${verdict} |`;
   });
-  return ["## Goals", "", GOALS, "", "| goal | asked | is | |", "|---|---|--:|---|", ...rows, ""];
+  return ["## Goals", "", `${GOALS} ${GOALS_MORE}`, "", "| goal | asked | is | |", "|---|---|--:|---|", ...rows, ""];
 }
 
 function section(result: SectionResult, run: RunResult, pictures: ReturnType<PictureLinks>): string {

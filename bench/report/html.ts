@@ -3,7 +3,7 @@
 
 import { type CaseResult, costs, detailText, shortNumber } from "../lib/figures.js";
 import { goalsOf } from "../lib/goals.js";
-import { doubtful, factsOf, intro, type RunResult, runOf, type SectionResult } from "../lib/report.js";
+import { doubtful, factsOf, GOALS, intro, type RunResult, runOf, type SectionResult } from "../lib/report.js";
 import { chartsOf, PERCENTILES } from "./charts.js";
 import { barsSvg, escapeXml, SERIES_DARK, SERIES_LIGHT } from "./svg.js";
 
@@ -61,8 +61,8 @@ function goalsHtml(sections: readonly SectionResult[]): string {
   });
   const head = '<tr><th class="t">goal</th><th>asked</th><th>is</th><th class="t"></th></tr>';
   return (
-    '<section id="goals"><h2>Goals</h2><p>What was asked of these figures before there were any, and what came of it: by medians, with the lowest and the ' +
-    `highest.</p><div class="wide"><table><thead>${head}</thead><tbody>${rows.join("")}</tbody></table></div></section>`
+    `<section id="goals"><h2>Goals</h2><p>${prose(GOALS)}</p>` +
+    `<div class="wide"><table><thead>${head}</thead><tbody>${rows.join("")}</tbody></table></div></section>`
   );
 }
 

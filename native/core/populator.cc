@@ -122,6 +122,7 @@ void Populator::Stop() {
 }
 
 void Populator::Run() {
+  // Whoever it works for does without where it comes too late; the loop does not.
   platform::GiveWay();
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {

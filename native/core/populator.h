@@ -1,8 +1,7 @@
 // Makes pages of mappings ready ahead of their writers, on one thread, so that neither the loop nor a barrier
 // pays for fresh ones. There are three degrees of it:
-//   cached      in the system's cache, and clean: a store faults, and finds its page. Costs the disk nothing,
-//   so
-//               every writer gets it.
+//   cached      in the system's cache, and clean: a store faults, and finds its page. The disk has nothing of
+//               it to write, so every writer gets it.
 //   populated   faulted in for writing: an append is a plain copy. The pages are dirty.
 //   prepared    populated and written out once: the blocks under them are written blocks.
 // A barrier over blocks that were only reserved must also record, in the file system's journal, that they are
