@@ -4,6 +4,7 @@ import { abuse } from "./abuse.js";
 import { bounds } from "./bounds.js";
 import { clients } from "./clients.js";
 import type { Mutant } from "./mutant.js";
+import { names } from "./names.js";
 import { requests } from "./requests.js";
 import { storage } from "./storage.js";
 
@@ -259,6 +260,7 @@ export const mutants: readonly Mutant[] = [
   ...order,
   ...checks,
   ...storage,
+  ...names,
   ...bounds,
   ...requests,
   ...clients,

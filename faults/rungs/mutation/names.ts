@@ -1,0 +1,81 @@
+// What is on the disk before something else may count on it: names of files, the checkpoint, the boot. More of the barriers and orders of mutants.ts.
+
+import type { Mutant } from "./mutant.js";
+
+const ROUNDS = 60;
+
+const order = (name: string, file: string, from: string, to: string): Mutant => ({
+  name,
+  safeguard: "order of publication",
+  file,
+  from,
+  to,
+  rung: "power-cut",
+  rounds: ROUNDS,
+});
+const barrier = (name: string, file: string, from: string, to: string): Mutant => ({
+  ...order(name, file, from, to),
+  safeguard: "barrier",
+});
+
+export const names: readonly Mutant[] = [
+  order(
+    "the checkpoint says where the log begins before retention removes anything",
+    "src/storage/keeper.ts",
+    "if (!(await this.#tryCheckpoint(list.all[reasons.length].baseOffset))) return 0;\n",
+    "",
+  ),
+  order(
+    "the boot is noted before the first write in it",
+    "src/storage/keeper.ts",
+    "if (last === undefined || last.bootId !== this.#bootId) await this.#writeCheckpoint();",
+    'if (last !== undefined && last.bootId === "none") await this.#writeCheckpoint();',
+  ),
+  barrier(
+    "a checkpoint that is written over an older one is forced",
+    "src/storage/checkpoint-file.ts",
+    "await file.write(slot, (sequence % SLOTS) * SLOT_BYTES, true);",
+    "await file.write(slot, (sequence % SLOTS) * SLOT_BYTES, false);",
+  ),
+  barrier(
+    "names of segments are forced before retention's checkpoint counts on them",
+    "src/storage/keeper.ts",
+    "      await native.syncDirectory(this.#state.dir);\n      return true;",
+    "      return true;",
+  ),
+  barrier(
+    "names of segments are forced before the checkpoint of a start counts on them",
+    "src/storage/recovery.ts",
+    "  await native.syncDirectory(dir);\n  await checkpoint.write({",
+    "  await checkpoint.write({",
+  ),
+  barrier(
+    "before anything is written behind a clean stop, what told of it is gone from the disk",
+    "src/storage/segment-opening.ts",
+    "await native.syncDirectory(state.dir);",
+    "await Promise.resolve();",
+  ),
+  barrier(
+    "the name of a partition's first segment is forced",
+    "src/storage/partition-opening.ts",
+    "  first.close();\n  await native.syncDirectory(dir);",
+    "  first.close();",
+  ),
+  barrier(
+    "the names of partitions that are added are forced",
+    "src/broker/open-partitions.ts",
+    "if (added.length > 0) await native.syncDirectory(options.dataDir);",
+    "",
+  ),
+  {
+    ...order(
+      "after a failed write or barrier the next start raises the epoch",
+      "src/storage/keeper.ts",
+      "state.onPoisoned = () => void this.#lane.run(() => this.#doubt());",
+      "state.onPoisoned = () => undefined;",
+    ),
+    rung: "full-disk",
+    rounds: undefined,
+    seconds: 40,
+  },
+];
