@@ -53,11 +53,11 @@ async function watchLoop<T>(
   server: WatchedServer,
   load: Promise<T>,
 ): Promise<{ result: T; pauses: Sample["details"] }> {
-  const worst = { longestMs: 0, longestRunMs: 0, longestBlockedMs: 0 };
+  const worst = { longestMs: 0, longestRunMs: 0, longestBlockedMs: 0, longestQueuedMs: 0 };
   for (let going = true; going; ) {
     going = await Promise.race([load.then(() => false), sleep(LOOK_EVERY_MS, true)]);
     const { loop } = await server.look();
-    for (const key of ["longestMs", "longestRunMs", "longestBlockedMs"] as const) {
+    for (const key of ["longestMs", "longestRunMs", "longestBlockedMs", "longestQueuedMs"] as const) {
       worst[key] = Math.max(worst[key], loop?.[key] ?? Number.NaN);
     }
   }
@@ -65,6 +65,7 @@ async function watchLoop<T>(
     "longest pause ms": worst.longestMs,
     "longest pass ms": worst.longestRunMs,
     "longest block ms": worst.longestBlockedMs,
+    "longest wait for a processor ms": worst.longestQueuedMs,
   };
   return { result: await load, pauses };
 }
