@@ -23,7 +23,7 @@ export const within = async <T>(ms: number, what: string, work: Promise<T>): Pro
   }
 };
 
-/** Of all partitions, by `topic-partition`. */
+/** Of all partitions, by `topic-partition`. Of none when the broker stops. */
 export async function tellAll(wire: Wire): Promise<Map<string, Told>> {
   const { error, body } = await wire.ask(metadata([], 2));
   if (error === SHUTTING_DOWN) return new Map();

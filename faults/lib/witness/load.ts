@@ -248,7 +248,10 @@ export class Load {
   /** Where reading goes on, or undefined when it does not. */
   async #afterRefusal(wire: Wire, ledger: Ledger, at: number, error: number): Promise<number | undefined> {
     if (error === STORAGE_FAILURE || error === SHUTTING_DOWN) return undefined;
-    const told = (await tellAll(wire)).get(ledger.name);
+    const all = await tellAll(wire);
+    // Retention was ahead of this reader, and a stop was ahead of its question where the log begins now.
+    if (all.size === 0) return undefined;
+    const told = all.get(ledger.name);
     if (error === OFFSET_OUT_OF_RANGE && told !== undefined && told.logStart > at) return told.logStart;
     this.#wrong.push(`${ledger.name}: FETCH at ${at} was answered ${error} (${JSON.stringify(told)})`);
     return undefined;
