@@ -37,22 +37,34 @@ async function home(shell: string): Promise<{ dir: string; environment: Record<s
 }
 
 /** What is typed, and what one TAB makes of it or offers. */
-const CASES: readonly (readonly [string, RegExp])[] = [
+type Case = readonly [string, RegExp];
+
+/** Of another broker, which the command line names. */
+async function casesElsewhere(): Promise<readonly Case[]> {
+  const { address } = await FakeBroker.start({ topics: { payments: 1 } });
+  return [
+    [`millrace consume --broker ${address} pay`, / payments /],
+    [`millrace consume --broker=${address} pay`, / payments /],
+  ];
+}
+
+const CASES: readonly Case[] = [
   ["millrace cons", /millrace consume /],
   ["millrace b", /backup[\s\S]*bench/],
-  ["millrace produce --fra", /--framing /],
+  ["millrace produce --fra", /--framing[ =]/],
   ["millrace produce --framing b", /--framing base64 /],
   ["millrace produce orders --ack wr", /--ack written /],
   ["millrace produce cl", /produce clicks /],
   ["millrace consume orders --checkpoint my.", /--checkpoint my.checkpoint /],
   ["millrace backup my-", /backup my-data\//],
-  ["millrace serve --retention-b", /--retention-bytes /],
+  ["millrace serve --retention-b", /--retention-bytes[ =]/],
   ["millrace completion f", /completion fish /],
   ["millrace help bac", /help backup /],
   ["millrace bench --topic or", /--topic orders /],
   ["millrace serve --segment-mode FI", /--segment-mode FILE_CHANNEL /],
   ["millrace serve --ops-enabled f", /--ops-enabled false /],
   ["millrace consume orders --from la", /--from latest /],
+  ["millrace produce orders --ack=wr", /--ack=written /],
   // And not the verb that the scripts ask for topics.
   ["millrace help comp", /help completion /],
 ];
@@ -91,7 +103,8 @@ describe("completion", () => {
       environment: { ...environment, INPUTRC: join(dir, ".inputrc"), HISTFILE: "/dev/null" },
     });
     await begin(terminal, `cd ${dir}; source ./script`);
-    for (const [typed, completed] of CASES) await complete(terminal, typed, completed);
+    for (const [typed, completed] of [...CASES, ...(await casesElsewhere())])
+      await complete(terminal, typed, completed);
     const from = terminal.shown.length;
     terminal.type("millrace topics --broker 127.0.0.1:1 \t\t; echo none$((1+1))\n");
     await expect.poll(() => terminal.shown.slice(from), { timeout: 5000 }).toContain("none2");
@@ -103,13 +116,14 @@ describe("completion", () => {
     const { dir, environment } = await home("zsh");
     const terminal = new Terminal(["zsh", "-f", "-i"], { columns: 160, environment });
     await begin(terminal, `cd ${dir}; unsetopt prompt_sp; autoload -Uz compinit; compinit -u -D; source ./script`);
-    for (const [typed, completed] of CASES) await complete(terminal, typed, completed);
+    for (const [typed, completed] of [...CASES, ...(await casesElsewhere())])
+      await complete(terminal, typed, completed);
   });
 
   it("completes in fish, as it says itself", async (context) => {
     needShell("fish", context);
     const { dir, environment } = await home("fish");
-    for (const [typed, completed] of CASES) {
+    for (const [typed, completed] of [...CASES, ...(await casesElsewhere())]) {
       const asked = `source ./script; complete -C ${JSON.stringify(typed)}`;
       const { stdout, stderr } = await run("fish", ["--no-config", "-c", asked], dir, environment);
       expect(stderr).toBe("");

@@ -11,10 +11,13 @@ export function bashScript(verbs: readonly VerbWords[]): string {
     "  for ((at = 1; at < COMP_CWORD; at++)); do",
     `    [[ -z $verb && \${COMP_WORDS[at]} != -* ]] && verb=\${COMP_WORDS[at]}`,
     `    [[ \${COMP_WORDS[at]} == --broker ]] || continue`,
+    // A colon and an equals sign are words of their own to bash, so an address comes in three.
+    `    [[ \${COMP_WORDS[at+1]} == = ]] && ((at++))`,
     `    broker=\${COMP_WORDS[at+1]}`,
-    // A colon is a word of its own to bash, so an address comes in three.
     `    [[ \${COMP_WORDS[at+2]} == : ]] && broker+=:\${COMP_WORDS[at+3]}`,
     "  done",
+    "  [[ $current == = ]] && current=",
+    `  [[ $previous == = ]] && previous=\${COMP_WORDS[COMP_CWORD-2]}`,
     "  COMPREPLY=()",
     "  if [[ -z $verb ]]; then",
     `    ${offer([...verbs.map(({ name }) => name), "--help", "--version"])}`,

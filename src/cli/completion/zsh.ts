@@ -9,7 +9,7 @@ export function zshScript(verbs: readonly VerbWords[]): string {
     "# Completes millrace in zsh. As _millrace in a directory of $fpath: millrace completion zsh > ~/.zfunc/_millrace",
     "_millrace_topics() {",
     "  local -a topics",
-    `  topics=(\${(f)"$(millrace ${ASK_TOPICS} \${opt_args[--broker]:+--broker \${opt_args[--broker]//\\\\:/:}} 2>/dev/null)"})`,
+    `  topics=(\${(f)"$(millrace ${ASK_TOPICS} \${opt_args[--broker]:+--broker=\${opt_args[--broker]//\\\\:/:}} 2>/dev/null)"})`,
     "  (( $#topics )) && compadd -a topics",
     "}",
     "_millrace() {",
@@ -43,9 +43,11 @@ function verbCase({ name, options, argument }: VerbWords): string {
 function optionSpec({ long, short, description, values }: OptionWords): string {
   const text = `[${description.replaceAll(/[[\]:\\]/g, (character) => `\\${character}`)}]`;
   const value = values === undefined ? "" : `:value:${action(values)}`;
+  // With the sign its value may follow as a word of its own or behind the sign.
+  const takes = values === undefined ? "" : "=";
   return short === undefined
-    ? quoted(`${long}${text}${value}`)
-    : `${quoted(`(${short} ${long})`)}{${short},${long}}${quoted(text + value)}`;
+    ? quoted(`${long}${takes}${text}${value}`)
+    : `${quoted(`(${short} ${long})`)}{${short},${long}${takes}}${quoted(text + value)}`;
 }
 
 function action(values: Values): string {
