@@ -151,6 +151,19 @@ describe("consume --checkpoint", () => {
     expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringContaining("checkpoint")]);
   });
 
+  it("prints nothing when there is no directory for the file", async () => {
+    const broker = await filled([10]);
+    const directory = join(tempDir("checkpoint"), "nowhere");
+    for (const args of [["--until-end"], []]) {
+      const { code, stdout, stderr } = await consume(broker, join(directory, "orders.checkpoint"), args);
+      expect([code, stdout, stderr]).toEqual([
+        1,
+        "",
+        expect.stringContaining(`the directory ${directory} is not there`),
+      ]);
+    }
+  });
+
   it("loses no record to kill -9, whenever it comes", async () => {
     const broker = await spawnReady(testSettings(tempDir("data")));
     const file = newFile();

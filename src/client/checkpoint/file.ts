@@ -15,8 +15,8 @@ import { type CheckpointPosition, type CheckpointStore, checkpointFailure, posit
  * middle of a save may leave the new file there; it may be removed.
  * The file is JSON with one position a line. Its directory must be there. A link is followed, and the new file has the permissions of the old.
  *
- * `load` rejects with BAD_CHECKPOINT when the file is damaged or is none of these; when there is none, nothing is kept yet.
- * `save` rejects with CHECKPOINT_FAILED when the file cannot be written, or when somebody else has written it since: two
+ * `load` rejects with BAD_CHECKPOINT when the file is damaged or is none of these, and with CHECKPOINT_FAILED when it cannot be read, or when neither it
+ * nor its directory is there; when there is no file yet, nothing is kept yet. `save` rejects with CHECKPOINT_FAILED when the file cannot be written, or when somebody else has written it since: two
  * programs with one file would each take back what the other has saved. Let each have a file of its own.
  *
  * ```ts
@@ -67,6 +67,8 @@ class FileCheckpoints implements CheckpointStore {
 
   private async read(): Promise<Map<string, CheckpointPosition>> {
     const before = await this.look();
+    // Now, and not when the first records have been handled and their position has no place.
+    if (before === undefined) await this.needDirectory();
     const text =
       before === undefined ? undefined : await readFile(this.path, "utf8").catch((error) => this.failed("read", error));
     const positions = text === undefined ? [] : parseCheckpoint(text, this.path);
@@ -121,6 +123,13 @@ class FileCheckpoints implements CheckpointStore {
     throw checkpointFailure(
       `the checkpoint ${this.path} is ${found.isDirectory() ? "a directory" : "no regular file"}`,
     );
+  }
+
+  private async needDirectory(): Promise<void> {
+    const directory = dirname(await leadsTo(this.path));
+    const found = await stat(directory).catch(() => undefined);
+    if (found?.isDirectory()) return;
+    throw checkpointFailure(`the checkpoint ${this.path} cannot be written: the directory ${directory} is not there`);
   }
 
   private failed(what: string, error: unknown): never {
