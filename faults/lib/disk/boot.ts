@@ -9,8 +9,14 @@ export const endedWithUs: readonly string[] = ["setpriv", "--pdeathsig", "KILL"]
 
 /** The same, and the kernel has been started anew, as the process sees it. `directory` gets a file. */
 export async function inAnotherBoot(directory: string): Promise<string[]> {
-  const bootId = join(directory, "boot-id");
-  await writeFile(bootId, `${randomUUID()}\n`);
-  const under = `mount --bind "$1" /proc/sys/kernel/random/boot_id && shift && exec "$@"`;
-  return [...endedWithUs, "unshare", "--mount", "sh", "-c", under, "sh", bootId];
+  await writeFile(bootIdOf(directory), `${randomUUID()}\n`);
+  return inThatBoot(directory);
 }
+
+/** The kernel is the one of the last {@link inAnotherBoot}. */
+export function inThatBoot(directory: string): string[] {
+  const under = `mount --bind "$1" /proc/sys/kernel/random/boot_id && shift && exec "$@"`;
+  return [...endedWithUs, "unshare", "--mount", "sh", "-c", under, "sh", bootIdOf(directory)];
+}
+
+const bootIdOf = (directory: string): string => join(directory, "boot-id");

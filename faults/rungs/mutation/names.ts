@@ -49,12 +49,15 @@ export const names: readonly Mutant[] = [
     "  await native.syncDirectory(dir);\n  await checkpoint.write({",
     "  await checkpoint.write({",
   ),
-  barrier(
-    "before anything is written behind a clean stop, what told of it is gone from the disk",
-    "src/storage/segment-opening.ts",
-    "await native.syncDirectory(state.dir);",
-    "await Promise.resolve();",
-  ),
+  {
+    ...barrier(
+      "before anything is written behind a clean stop, what told of it is gone from the disk",
+      "src/storage/segment-opening.ts",
+      "await native.syncDirectory(state.dir);",
+      "await Promise.resolve();",
+    ),
+    rounds: 150,
+  },
   barrier(
     "the name of a partition's first segment is forced",
     "src/storage/partition-opening.ts",

@@ -4,10 +4,11 @@ import { type FSWatcher, readdirSync, watch } from "node:fs";
 import { join } from "node:path";
 import type { Random } from "../../lib/random.js";
 
-export const AIMS = ["load", "roll", "index", "checkpoint", "retention", "stop", "recovery"] as const;
+export const AIMS = ["load", "roll", "index", "checkpoint", "retention", "stop", "restart", "recovery"] as const;
+/** `restart`: behind a stop or a death of the process, and before anything is forced that came after it. */
 export type Aim = (typeof AIMS)[number];
 
-/** Of ten cuts, how many are aimed so. */
+/** How often of all. */
 const WEIGHTS: Readonly<Record<Aim, number>> = {
   load: 30,
   roll: 12,
@@ -15,6 +16,7 @@ const WEIGHTS: Readonly<Record<Aim, number>> = {
   checkpoint: 12,
   retention: 10,
   stop: 12,
+  restart: 12,
   recovery: 12,
 };
 

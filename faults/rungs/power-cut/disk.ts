@@ -2,14 +2,14 @@
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { BrokerProcess, NotReadyError, type Settings } from "../../lib/broker-process.js";
-import { inAnotherBoot } from "../../lib/disk/boot.js";
+import { BrokerProcess, NotReadyError, type Settings, shownEnd } from "../../lib/broker-process.js";
+import { inAnotherBoot, inThatBoot } from "../../lib/disk/boot.js";
 import type { FileSystem, MountKeeper } from "../../lib/disk/mount-keeper.js";
 import type { Random } from "../../lib/random.js";
 import type { Product, Stage } from "../../lib/rung.js";
 import { readThrough, tellAll, Wire, within } from "../../lib/witness/ask.js";
 import type { Ledger } from "../../lib/witness/ledger.js";
-import { Load } from "../../lib/witness/load.js";
+import { Load, type LoadOptions } from "../../lib/witness/load.js";
 import { ledgersOf, type Scale, writeSettings } from "../../lib/witness/topics.js";
 import { type Aim, pickAim, seen } from "./aim.js";
 
@@ -26,6 +26,10 @@ const SIGN_MS = 1500;
 const STOP_MS = 120;
 /** What a start may take before one has been seen. */
 const START_MS = 350;
+/** From a second start on: until something was acknowledged, at most, and behind that. */
+const FIRST_MS = 400;
+const BEHIND_FIRST_MS = 40;
+const STOPPED_MS = 60_000;
 const READY_MS = 60_000;
 const READ_MS = 60_000;
 /** A broker that dies at once for whatever reason of its own is no start that was cut. */
@@ -38,6 +42,13 @@ const SAID = [
   ["index.rebuilt", "indexes rebuilt"],
   ["epoch.raised", "epochs raised"],
 ] as const;
+
+const loadOptions = (random: Random): LoadOptions => ({
+  window: 8,
+  batch: 40,
+  forcedShare: random.pick([0.2, 0.8, 1]),
+  pauseMs: random.pick([undefined, undefined, 4]),
+});
 
 /** What a disk has been through. */
 export interface Tally {
@@ -92,7 +103,8 @@ export class CutDisk {
     const count = (what: string, by = 1): void => {
       tally.counts[what] = (tally.counts[what] ?? 0) + by;
     };
-    const broker = await this.#spawn();
+    // Behind a cut the kernel is another one, as the broker sees it: that is how it tells a cut from the death of its process.
+    let broker = this.#spawn(await inAnotherBoot(this.#dir));
     try {
       if (aim === "recovery") {
         // Its first half is Node's own start.
@@ -101,7 +113,12 @@ export class CutDisk {
         await this.#cut(broker, aim, count);
         return true;
       }
-      const wrong = await this.#judge(broker, tally, count);
+      const wrong = await this.#judge(broker, "power", tally, count);
+      if (wrong.length === 0 && aim === "restart") {
+        wrong.push(...(await this.#loadAndEnd(broker, random, count)));
+        broker = this.#spawn(inThatBoot(this.#dir));
+        if (wrong.length === 0) wrong.push(...(await this.#judge(broker, "process", tally, count)));
+      }
       if (wrong.length === 0) wrong.push(...(await this.#loadAndCut(broker, aim, random, count)));
       tally.wrong.push(...wrong.map((what) => `${this.fileSystem}, ${aim}: ${what}`));
       return wrong.length === 0;
@@ -110,9 +127,7 @@ export class CutDisk {
     }
   }
 
-  /** Behind a cut the kernel is another one, as the broker sees it: that is how it tells a cut from the death of its process. */
-  async #spawn(): Promise<BrokerProcess> {
-    const wrapper = await inAnotherBoot(this.#dir);
+  #spawn(wrapper: readonly string[]): BrokerProcess {
     return BrokerProcess.spawn(this.product, this.settings, { cwd: this.#dir, wrapper });
   }
 
@@ -127,8 +142,13 @@ export class CutDisk {
     count(`cuts aimed at ${aim}`);
   }
 
-  /** What the start made of what the last cut left. */
-  async #judge(broker: BrokerProcess, tally: Tally, count: (what: string, by?: number) => void): Promise<string[]> {
+  /** What the start made of what the last cut left, or the end of the process. */
+  async #judge(
+    broker: BrokerProcess,
+    died: "power" | "process",
+    tally: Tally,
+    count: (what: string, by?: number) => void,
+  ): Promise<string[]> {
     try {
       await broker.ready(READY_MS);
       this.#startMs = broker.readyMs;
@@ -143,7 +163,7 @@ export class CutDisk {
       const wrong: string[] = [];
       for (const ledger of this.#ledgers) {
         const told = all.get(ledger.name) ?? { epoch: -1, logStart: -1, highWatermark: -1, durable: -1, logEnd: -1 };
-        const verdict = ledger.recovered(told, "power");
+        const verdict = ledger.recovered(told, died);
         tally.losses += verdict.lost;
         wrong.push(...verdict.wrong);
         if (told.epoch < 0) wrong.push(broker.stderr.slice(-1500));
@@ -158,24 +178,37 @@ export class CutDisk {
     }
   }
 
+  /** Stopped cleanly, or killed. */
+  async #loadAndEnd(
+    broker: BrokerProcess,
+    random: Random,
+    count: (what: string, by?: number) => void,
+  ): Promise<string[]> {
+    const load = Load.start(broker.port, this.#ledgers, loadOptions(random), random.fork("before"));
+    await new Promise((resolve) => setTimeout(resolve, random.int(5, LOAD_MS / 4)));
+    const isClean = random.chance(0.7);
+    const ended = isClean ? await broker.stop(STOPPED_MS) : await broker.kill().then(() => broker.exited);
+    count(isClean ? "clean stops before a cut" : "kills before a cut");
+    const { wrong, acknowledged, read } = await load.end();
+    count("records acknowledged", acknowledged);
+    count("records read under load", read);
+    return isClean && ended.code !== 0 ? [...wrong, `the stop ended with ${shownEnd(ended)}`] : [...wrong];
+  }
+
   async #loadAndCut(
     broker: BrokerProcess,
     aim: Aim,
     random: Random,
     count: (what: string, by?: number) => void,
   ): Promise<string[]> {
-    const load = Load.start(
-      broker.port,
-      this.#ledgers,
-      {
-        window: 8,
-        batch: 40,
-        forcedShare: random.pick([0.2, 0.8, 1]),
-        pauseMs: random.pick([undefined, undefined, 4]),
-      },
-      random.fork("load"),
-    );
-    if (aim === "load" || aim === "stop") {
+    const options = { ...loadOptions(random), ...(aim === "restart" && { forcedShare: 0 }) };
+    const load = Load.start(broker.port, this.#ledgers, options, random.fork("load"));
+    if (aim === "restart") {
+      const late = performance.now() + FIRST_MS;
+      while (load.acknowledged === 0 && performance.now() < late)
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      await new Promise((resolve) => setTimeout(resolve, random.int(0, BEHIND_FIRST_MS)));
+    } else if (aim === "load" || aim === "stop") {
       await new Promise((resolve) => setTimeout(resolve, random.int(5, LOAD_MS)));
     } else {
       const dataDir = String(this.settings["data.dir"]);

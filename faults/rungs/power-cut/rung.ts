@@ -17,7 +17,8 @@ const FAILURES_MAX = 5;
 const about = `
 A broker works on a file system on a loop device: five topics, on both write paths, in both formats, with both visibilities, in segments of 512 KiB with
 retention, so that a second of load rolls, seals, writes indexes and checkpoints and removes segments. Producers ask for \`FORCED\` and \`WRITTEN\` in turns, consumers read.
-At a random moment, or right when a directory shows a roll, an index, a checkpoint or a removal, during a clean stop, or during the recovery of the cut before, the file system's
+At a random moment, or right when a directory shows a roll, an index, a checkpoint or a removal, during a clean stop, during the recovery of the cut before, or
+just behind a stop (or the death of the process) and another start in the same boot, before anything of it was asked to be forced, the file system's
 shutdown ioctl is called without flushing its log: all that was not forced is gone. The broker is killed at once after it, the file system unmounted and mounted again.
 
 The next start must be able to open every partition by itself; all that was acknowledged as \`FORCED\`, and all that METADATA named as durable, must be there with the bytes that were
