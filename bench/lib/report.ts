@@ -4,6 +4,7 @@
 import type { Environment } from "./environment.js";
 import { type CaseResult, costs, detailText, type SideResult, shortNumber } from "./figures.js";
 import { type GoalResult, goalsOf } from "./goals.js";
+import { improvements, PROFILES, PROFILES_MORE } from "./profiles.js";
 
 /** Where a section comes from that was not measured in the run at the top of its page. */
 export interface RunMark {
@@ -46,6 +47,7 @@ export function markdown(result: RunResult, links: PictureLinks = () => []): str
   return [
     head(result),
     ...goalsTable(goalsOf(result.sections)),
+    ...profilesTable(),
     ...result.sections.map((each) => section(each, result, links(each))),
   ].join("\n");
 }
@@ -120,6 +122,14 @@ function goalsTable(goals: readonly GoalResult[]): string[] {
     return `| ${what} | ${asked} | ${is} | ${verdict} |`;
   });
   return ["## Goals", "", `${GOALS} ${GOALS_MORE}`, "", "| goal | asked | is | |", "|---|---|--:|---|", ...rows, ""];
+}
+
+function profilesTable(): string[] {
+  const rows = improvements.map(
+    ({ path, cost, before, after, measured }) => `| ${path} | ${cost} | ${before} | ${after} | ${measured} |`,
+  );
+  const head = ["| path | what it was | before | after | measured |", "|---|---|---|---|---|"];
+  return ["## Before and after", "", `${PROFILES} ${PROFILES_MORE}`, "", ...head, ...rows, ""];
 }
 
 function section(result: SectionResult, run: RunResult, pictures: ReturnType<PictureLinks>): string {

@@ -3,6 +3,7 @@
 
 import { type CaseResult, costs, detailText, shortNumber } from "../lib/figures.js";
 import { goalsOf } from "../lib/goals.js";
+import { improvements, PROFILES } from "../lib/profiles.js";
 import { doubtful, factsOf, GOALS, intro, type RunResult, runOf, type SectionResult } from "../lib/report.js";
 import { chartsOf, PERCENTILES } from "./charts.js";
 import { barsSvg, escapeXml, SERIES_DARK, SERIES_LIGHT } from "./svg.js";
@@ -20,7 +21,7 @@ export function html(result: RunResult, { style, script }: PageAssets): string {
     "<!doctype html>",
     `<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">`,
     `<title>millrace: figures</title><style>${palette()}${style}</style></head><body>`,
-    `<nav aria-label="questions"><h2>Questions</h2><ol>${goalsOf(sections).length === 0 ? "" : '<li><a href="#goals">Goals</a></li>'}${sections.map(entry).join("")}</ol></nav>`,
+    `<nav aria-label="questions"><h2>Questions</h2><ol>${goalsOf(sections).length === 0 ? "" : '<li><a href="#goals">Goals</a></li>'}<li><a href="#profiles">Before and after</a></li>${sections.map(entry).join("")}</ol></nav>`,
     "<main><header><h1>Figures</h1>",
     `<p>${prose(intro(result))}</p>`,
     warning === undefined ? "" : `<p class="warning">${prose(warning)}</p>`,
@@ -28,6 +29,7 @@ export function html(result: RunResult, { style, script }: PageAssets): string {
       .map(([name, fact]) => `<dt>${escapeXml(name)}</dt><dd>${prose(fact)}</dd>`)
       .join("")}</dl></header>`,
     goalsHtml(sections),
+    profilesHtml(),
     ...sections.map((section) => sectionHtml(section, result)),
     "</main>",
     `<script type="application/json" id="charts">${dataOf(sections)}</script>`,
@@ -63,6 +65,18 @@ function goalsHtml(sections: readonly SectionResult[]): string {
   return (
     `<section id="goals"><h2>Goals</h2><p>${prose(GOALS)}</p>` +
     `<div class="wide"><table><thead>${head}</thead><tbody>${rows.join("")}</tbody></table></div></section>`
+  );
+}
+
+function profilesHtml(): string {
+  const rows = improvements.map(({ path, cost, before, after, measured }) => {
+    const cells = [path, cost, before, after, measured].map((text) => `<td class="t">${prose(text)}</td>`);
+    return `<tr>${cells.join("")}</tr>`;
+  });
+  const head = ["path", "what it was", "before", "after", "measured"].map((text) => `<th class="t">${text}</th>`);
+  return (
+    `<section id="profiles"><h2>Before and after</h2><p>${prose(PROFILES)}</p>` +
+    `<div class="wide"><table><thead><tr>${head.join("")}</tr></thead><tbody>${rows.join("")}</tbody></table></div></section>`
   );
 }
 

@@ -3,8 +3,9 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { type Goal, goals, goalsOf } from "../../bench/lib/goals.js";
+import { improvements } from "../../bench/lib/profiles.js";
 import { markdown, type RunResult, type SectionResult } from "../../bench/lib/report.js";
-import { html } from "../../bench/report/html.js";
+import { html, prose } from "../../bench/report/html.js";
 import { caseOf, runOf } from "./results.js";
 
 async function fetched(values: readonly number[]): Promise<SectionResult> {
@@ -61,5 +62,18 @@ describe("goals", () => {
     const run = runOf([await fetched([80, 95, 82])]);
     expect(markdown(run)).toMatch(/## Goals[\s\S]*\*\*missed\*\*: it asks the cache[\s\S]*## Fetch/);
     expect(html(run, { style: "", script: "" })).toMatch(/id="goals"[\s\S]*<strong>missed<\/strong>[\s\S]*id="fetch"/);
+  });
+
+  it("are followed by what profiles found on both paths, before and after, three of each at least", async () => {
+    for (const path of ["PRODUCE", "FETCH"]) {
+      expect(improvements.filter((one) => one.path === path).length, path).toBeGreaterThanOrEqual(3);
+    }
+    const run = runOf([await fetched([80, 95, 82])]);
+    const page = html(run, { style: "", script: "" });
+    for (const { before, after } of improvements) {
+      expect(markdown(run)).toContain(`| ${before} | ${after} |`);
+      expect(page).toContain(prose(before));
+    }
+    expect(page).toMatch(/id="goals"[\s\S]*id="profiles"[\s\S]*id="fetch"/);
   });
 });
