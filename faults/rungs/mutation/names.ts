@@ -35,7 +35,7 @@ export const names: readonly Mutant[] = [
       "if (last === undefined || last.bootId !== this.#bootId) await this.#writeCheckpoint();",
       'if (last !== undefined && last.bootId === "none") await this.#writeCheckpoint();',
     ),
-    "an older boot is another one than the next, too, so nothing is lost: the epoch goes up behind a kill as well, where it need not, which test/storage/killed.test.ts sees",
+    "an older boot is another one than the next, too, so nothing is lost: the epoch goes up behind a kill as well, where it need not, which test/storage/recovery.test.ts sees",
   ),
   barrier(
     "a checkpoint that is written over an older one is forced",
