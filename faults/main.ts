@@ -2,15 +2,17 @@
 // to stderr. Each run is kept in .cache/faults; --report makes docs/trust.md out of them.
 
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import { copyFile, readFile, writeFile } from "node:fs/promises";
 import { constants } from "node:os";
 import { join, resolve } from "node:path";
+import { UnfitStand } from "../bench/lib/environment.js";
 import { type Asked, parseArguments, UsageError, usage } from "./lib/arguments.js";
 import { keepOutcomes, type Outcome, writeOutcome } from "./lib/outcome.js";
 import { productOf } from "./lib/product.js";
 import { trustPage } from "./lib/report.js";
 import { type RunOptions, runRung } from "./lib/run-rung.js";
-import { type Rung, replayOf } from "./lib/rung.js";
+import { type Product, type Rung, replayOf } from "./lib/rung.js";
+import { prepareData } from "./lib/work-dir.js";
 import { rungs } from "./rungs.js";
 
 const say = (text: string): void => {
@@ -40,7 +42,17 @@ export async function main(root: string, argv: readonly string[], all: readonly 
     for (const line of await listed(all)) print(line);
     return 0;
   }
-  const outcomes = await runAll(root, argv, asked);
+  const data = resolve(asked.directory ?? join(root, ".cache", "faults", "data"));
+  const built = productOf(asked.product === undefined ? root : resolve(asked.product));
+  try {
+    if (!existsSync(join(built.dist, "broker.js"))) throw new UsageError(`--product: ${built.dist} has no broker.js`);
+    await prepareData(data);
+  } catch (error) {
+    if (!(error instanceof UsageError || error instanceof UnfitStand)) throw error;
+    say(error.message);
+    return 2;
+  }
+  const outcomes = await runAll(root, argv, asked, built, data);
   if (asked.report) await writeReport(root, all);
   if (asked.rungs.length > 0 || !asked.report) print(summary(outcomes));
   return outcomes.some(({ failures }) => failures.length > 0) ? 1 : 0;
@@ -54,13 +66,18 @@ const listed = (all: readonly Rung[]): Promise<string[]> =>
     }),
   );
 
-async function runAll(root: string, argv: readonly string[], asked: Asked): Promise<Outcome[]> {
-  const { seed, rounds, seconds, part, only, ci, product, directory } = asked;
-  const data = resolve(directory ?? join(root, ".cache", "faults", "data"));
+async function runAll(
+  root: string,
+  argv: readonly string[],
+  asked: Asked,
+  built: Product,
+  data: string,
+): Promise<Outcome[]> {
+  const { seed, rounds, seconds, part, only, ci, product } = asked;
   const command = ["npm run faults --", ...argv].join(" ").replace(/ --$/, "");
   const options: RunOptions = {
     root,
-    product: productOf(product === undefined ? root : resolve(product)),
+    product: built,
     seed,
     rounds,
     seconds,
@@ -75,12 +92,12 @@ async function runAll(root: string, argv: readonly string[], asked: Asked): Prom
   const outcomes: Outcome[] = [];
   for (const rung of asked.rungs) {
     say(`\n${rung.name}: ${rung.title}\n  ${replayOf(rung.name, asked)}`);
-    await mkdir(data, { recursive: true });
     const outcome = await runRung(rung, options);
     for (const line of told(outcome)) say(`  ${line}`);
     outcomes.push(outcome);
     // What a broken build does is no word about this one.
-    if (product === undefined) await writeOutcome(root, outcome);
+    const ofStand = outcome.failures.length > 0 && outcome.failures.every((failure) => failure.ofStand === true);
+    if (product === undefined && !ofStand) await writeOutcome(root, outcome);
   }
   return outcomes;
 }

@@ -31,8 +31,8 @@ export function usage(all: readonly Rung[]): string {
     "  --seed N      replays the choices of another run",
     "  --rounds N    so many rounds of each rung; else as many as fit into continuous integration",
     "  --seconds N   so many seconds of each rung",
-    "  --part I/N    format-sweep: of its damages only part I of N, so that N processes can share them (each with its --dir)",
-    "  --only REGEX  mutation: those safeguards alone whose names fit",
+    "  --part I/N    of the cases of `format-sweep` only part I of N, so that N processes can share them",
+    "  --only REGEX  of `mutation` those safeguards alone whose names fit, of `syscalls` those cases",
     "  --list        names the rungs, and why one cannot run here",
     "  --report      writes docs/trust.md from the runs that were kept; with rungs: runs them first",
     "  --ci          all rungs, each ended when it hangs",
@@ -57,6 +57,21 @@ function part(text: string | undefined): Part | undefined {
   return { index, count };
 }
 
+function checkOnly(text: string, rungs: readonly Rung[]): void {
+  let only: RegExp;
+  try {
+    only = new RegExp(text);
+  } catch (error) {
+    throw new UsageError(`--only: ${(error as Error).message}`);
+  }
+  for (const { name, only: choice } of rungs) {
+    if (choice === undefined) throw new UsageError(`--only: ${name} has nothing to choose from by name`);
+    if (choice.names?.some((each) => only.test(each)) === false) {
+      throw new UsageError(`--only: no ${choice.what} of ${name} has a name that fits ${text}`);
+    }
+  }
+}
+
 /** Throws {@link UsageError}. */
 export function parseArguments(argv: readonly string[], all: readonly Rung[]): Asked {
   const { values, positionals } = parse(argv);
@@ -65,8 +80,12 @@ export function parseArguments(argv: readonly string[], all: readonly Rung[]): A
   const { ci, list, help, report } = values;
   if (ci && positionals.length > 0) throw new UsageError("--ci runs all rungs");
   const named = all.filter(({ name }) => positionals.includes(name));
+  const rungs = named.length > 0 ? named : report && !ci ? [] : all;
+  if (values.only !== undefined) checkOnly(values.only, rungs);
+  const whole = rungs.find(({ parts }) => parts !== true);
+  if (values.part !== undefined && whole !== undefined) throw new UsageError(`--part: ${whole.name} has no parts`);
   return {
-    rungs: named.length > 0 ? named : report && !ci ? [] : all,
+    rungs,
     seed: wholeNumber("seed", values.seed, 0) ?? freshSeed(),
     rounds: wholeNumber("rounds", values.rounds, 1),
     seconds: wholeNumber("seconds", values.seconds, 1),
@@ -97,7 +116,7 @@ function parse(argv: readonly string[]) {
         list: { type: "boolean", default: false },
         report: { type: "boolean", default: false },
         ci: { type: "boolean", default: false },
-        help: { type: "boolean", default: false },
+        help: { type: "boolean", short: "h", default: false },
       },
     });
   } catch (error) {

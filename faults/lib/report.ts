@@ -19,7 +19,7 @@ interface Sum {
 }
 
 function sumOf(outcomes: readonly Outcome[]): Sum {
-  const green = outcomes.filter(({ failures, counts }) => failures.length === 0 && Object.keys(counts).length > 0);
+  const green = outcomes.filter(judged);
   const counts = new Map<string, number>();
   for (const outcome of green) {
     for (const [what, count] of Object.entries(outcome.counts)) counts.set(what, (counts.get(what) ?? 0) + count);
@@ -36,8 +36,17 @@ function sumOf(outcomes: readonly Outcome[]): Sum {
 const hours = (seconds: number): string =>
   seconds < 5400 ? `${Math.max(1, Math.round(seconds / 60))} min` : `${(seconds / 3600).toFixed(1)} h`;
 
-const counted = ({ counts }: Sum): string =>
-  [...counts].map(([what, count]) => `${number(count)} ${what}`).join(", ") || "–";
+/** `first` come first; with `only` nothing else comes. */
+function counted({ counts }: Sum, first: readonly string[] = [], only = false): string {
+  const named = [...new Set([...first, ...(only && first.length > 0 ? [] : counts.keys())])];
+  return (
+    named.flatMap((what) => (counts.has(what) ? `${number(counts.get(what) ?? 0)} ${what}` : [])).join(", ") || "–"
+  );
+}
+
+/** It ran, and its oracle had something to judge. */
+const judged = ({ counts, failures, skipped, rung }: Outcome): boolean =>
+  failures.length === 0 && Object.keys(counts).length > 0 && !skipped.some(({ what }) => what === rung);
 
 function table(rungs: readonly Rung[], sums: ReadonlyMap<string, Sum>): string[] {
   const rows = rungs.map((rung) => {
@@ -46,7 +55,7 @@ function table(rungs: readonly Rung[], sums: ReadonlyMap<string, Sum>): string[]
     const cells = [
       `[${rung.name}](#${rung.name})`,
       ran,
-      counted(sum),
+      counted(sum, rung.headline, true),
       sum.runs === 0 ? "" : sum.losses,
       sum.failed || "",
     ];
@@ -60,10 +69,11 @@ function table(rungs: readonly Rung[], sums: ReadonlyMap<string, Sum>): string[]
 }
 
 function section(rung: Rung, outcomes: readonly Outcome[], sum: Sum): string[] {
-  const green = outcomes.filter(({ failures }) => failures.length === 0);
+  const green = outcomes.filter(judged);
   const last = green.at(-1);
-  const seeds = unique(green.filter(({ counts }) => Object.keys(counts).length > 0).map(({ seed }) => seed));
-  const skipped = last?.skipped ?? [];
+  const seeds = unique(green.map(({ seed }) => seed));
+  // Where it never ran, why not.
+  const skipped = (last ?? outcomes.at(-1))?.skipped ?? [];
   const lines = [
     `## ${rung.name}`,
     "",
@@ -73,11 +83,15 @@ function section(rung: Rung, outcomes: readonly Outcome[], sum: Sum): string[] {
     "",
   ];
   if (sum.runs > 0) {
-    lines.push(`Tried: ${counted(sum)}. Losses: ${sum.losses}.`, "");
+    lines.push(`Tried: ${counted(sum, rung.headline)}. Losses: ${sum.losses}.`, "");
     const more = seeds.length > SEEDS_SHOWN ? `, and ${seeds.length - SEEDS_SHOWN} more` : "";
-    lines.push(`Seeds: ${seeds.slice(-SEEDS_SHOWN).join(", ")}${more}. The last run: \`${last?.command}\`.`, "");
+    lines.push(
+      `Seeds, ${seeds.length} of them: ${seeds.slice(-SEEDS_SHOWN).join(", ")}${more}. The last run: \`${last?.command}\`.`,
+      "",
+    );
   }
-  if (last !== undefined && last.notes.length > 0) lines.push(...last.notes, "");
+  const notes = rung.notesOf?.(green) ?? last?.notes ?? [];
+  if (notes.length > 0) lines.push(...notes, "");
   if (skipped.length > 0) lines.push(...skipped.map(({ what, why }) => `- Skipped: ${what}: ${why}`), "");
   return lines;
 }
@@ -104,7 +118,7 @@ export function trustPage(rungs: readonly Rung[], outcomes: readonly Outcome[], 
     "<!-- Made by `npm run faults -- --report` out of the runs that were kept. Do not edit. -->",
     "",
     "What was done to break millrace, and what came of it. What is promised is in [promises.md](promises.md). Each rung below is a command,",
-    "`npm run faults -- RUNG`; it prints its seed, and `--seed N` makes the same choices again. All of them run, bounded, in continuous",
+    "`npm run faults -- RUNG`; it prints its seed, and `--seed N` makes the same choices again, so far as they do not depend on when something happens. All of them run, bounded, in continuous",
     "integration, and for longer by hand. What is added up here are the runs that found nothing. What the others found in the product is in the",
     "[list of bugs](#bugs-that-it-found), each with the test that keeps it mended; what they found in the ladder itself was mended there.",
     "",

@@ -1,10 +1,9 @@
 // Runs one rung: a directory for it, the watch over its time, and an outcome whatever it does.
 
-import { mkdir, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { refuseMemory } from "../../bench/lib/environment.js";
+import { rm } from "node:fs/promises";
 import { type Outcome, whereOf } from "./outcome.js";
 import { type Part, type Product, type Rung, type RungResult, replayOf, type Stage } from "./rung.js";
+import { makeWorkDir } from "./work-dir.js";
 
 export interface RunOptions {
   readonly root: string;
@@ -14,7 +13,7 @@ export interface RunOptions {
   readonly seconds?: number;
   readonly part?: Part;
   readonly only?: string;
-  /** Where directories for rungs are made. */
+  /** Where directories for rungs are made. It is there. */
   readonly data: string;
   /** A rung that takes longer hangs. Undefined: it may take as long as it likes. */
   readonly limitSeconds?: number;
@@ -25,10 +24,7 @@ export interface RunOptions {
 
 export async function runRung(rung: Rung, options: RunOptions): Promise<Outcome> {
   const { root, product, seed, rounds, seconds, part, only, say } = options;
-  const directory = join(options.data, rung.name);
-  await rm(directory, { recursive: true, force: true });
-  await mkdir(directory, { recursive: true });
-  await refuseMemory(directory);
+  const directory = await makeWorkDir(options.data, rung.name);
   const began = performance.now();
   const progress = (text: string): void => say(`  ${text}`);
   const stage: Stage = { seed, rounds, seconds, part, only, directory, root, product, progress };
@@ -48,6 +44,9 @@ export async function runRung(rung: Rung, options: RunOptions): Promise<Outcome>
   };
 }
 
+/** How a failure begins that is not the product's. */
+export const BROKE = "what it was tried on broke, which is no word about the product";
+
 const nothing: RungResult = { counts: {}, losses: 0, failures: [], skipped: [] };
 
 async function resultOf(rung: Rung, options: RunOptions, run: () => Promise<RungResult>): Promise<RungResult> {
@@ -65,12 +64,31 @@ async function resultOf(rung: Rung, options: RunOptions, run: () => Promise<Rung
   });
   try {
     const result = await Promise.race([run(), late]);
-    const { losses, failures } = result;
+    const { losses, failures, counts } = result;
+    const { proves } = rung;
+    if (proves !== undefined && failures.length === 0 && losses === 0 && !counts[proves]) {
+      return {
+        ...result,
+        skipped: [...result.skipped, { what: rung.name, why: `too short: 0 ${proves}, so nothing was compared` }],
+      };
+    }
     // A loss is a failure, also for a rung that only counted it.
     return losses > 0 && failures.length === 0 ? { ...result, failures: failed(`${losses} losses`).failures } : result;
   } catch (error) {
-    return failed(String(error instanceof Error ? (error.stack ?? error.message) : error));
+    const what = String(error instanceof Error ? (error.stack ?? error.message) : error);
+    if (!isOfStand(error)) return failed(what);
+    const { failures } = failed(`${BROKE}: ${what}`);
+    return { ...nothing, failures: failures.map((failure) => ({ ...failure, ofStand: true })) };
   } finally {
     clearTimeout(timer);
   }
 }
+
+/** No room, no rights, no more descriptors for the rung's own files: what the product meets it says in its own words. */
+const STAND_CODES: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "EROFS", "EMFILE", "ENFILE", "EACCES"]);
+
+const isOfStand = (error: unknown): boolean =>
+  error instanceof Error &&
+  error.name === "Error" &&
+  "syscall" in error &&
+  STAND_CODES.has((error as NodeJS.ErrnoException).code);

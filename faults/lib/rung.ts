@@ -9,6 +9,23 @@ export interface Rung {
   /** Why it cannot run here (root, a tool, a kernel), or undefined. */
   readonly unfit: () => Promise<string | undefined>;
   readonly run: (stage: Stage) => Promise<RungResult>;
+  /** Counts that its row on the page has, beside those of its section. Undefined: all. */
+  readonly headline?: readonly string[];
+  /** A run in which this was counted never has compared nothing: it is skipped, and did not pass. */
+  readonly proves?: string;
+  /** Takes --part. */
+  readonly parts?: true;
+  /** Takes --only, which chooses among these. */
+  readonly only?: Choice;
+  /** For the page, out of the runs that found nothing, oldest first, instead of the last one's notes. */
+  readonly notesOf?: (runs: readonly Pick<RungResult, "notes">[]) => string[];
+}
+
+export interface Choice {
+  /** What each of them is. */
+  readonly what: string;
+  /** Undefined: they are known only when it runs. */
+  readonly names?: readonly string[];
 }
 
 /** `index` of `count`, from 1. */
@@ -26,9 +43,9 @@ export interface Stage {
   readonly seconds?: number;
   /** From --part, for rungs that can share their cases. */
   readonly part?: Part;
-  /** From --only: of the mutants those whose names fit. */
+  /** From --only, for rungs whose cases have names. */
   readonly only?: string;
-  /** Empty, on a real disk; removed when all went well. */
+  /** Its own and new, on a real disk; removed when all went well. */
   readonly directory: string;
   /** The checkout that this ladder is of. */
   readonly root: string;
@@ -47,6 +64,8 @@ export interface Failure {
   readonly what: string;
   /** A command that shows it again. */
   readonly replay: string;
+  /** Not the product's but of what it was put to the test on, as a disk that is full: no word about it. */
+  readonly ofStand?: true;
 }
 
 export interface Skipped {
@@ -65,12 +84,16 @@ export interface RungResult {
   readonly notes?: readonly string[];
 }
 
+type Choices = Pick<Stage, "seed" | "rounds" | "seconds" | "part" | "only">;
+
 /** The command that runs a rung again with the same choices. */
-export function replayOf(rung: string, { seed, rounds, seconds }: Pick<Stage, "seed" | "rounds" | "seconds">): string {
+export function replayOf(rung: string, { seed, rounds, seconds, part, only }: Choices): string {
   const flags = [
     `--seed ${seed}`,
     ...(rounds === undefined ? [] : [`--rounds ${rounds}`]),
     ...(seconds === undefined ? [] : [`--seconds ${seconds}`]),
+    ...(part === undefined ? [] : [`--part ${part.index}/${part.count}`]),
+    ...(only === undefined ? [] : [`--only '${only.replaceAll("'", "'\\''")}'`]),
   ];
   return `npm run faults -- ${rung} ${flags.join(" ")}`;
 }

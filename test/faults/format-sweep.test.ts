@@ -2,10 +2,10 @@
 
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { inTurns } from "../../faults/lib/in-turns.js";
 import { loadPackage, productOf } from "../../faults/lib/product.js";
 import { Random } from "../../faults/lib/random.js";
 import { applyDamage, type Damage, damagesOf, groupOf, lastBatchFrom } from "../../faults/rungs/format-sweep/damage.js";
-import { inTurns } from "../../faults/rungs/format-sweep/format-sweep.js";
 import { modelLog, payloadsOfSegment, readCheckpoint, walkSegment } from "../../faults/rungs/format-sweep/model.js";
 import { expected, floorOf, judge, type OpenLog } from "../../faults/rungs/format-sweep/oracle.js";
 import { makeShapes, type Shape } from "../../faults/rungs/format-sweep/shapes.js";

@@ -1,18 +1,22 @@
 // The harness of the ladder, with rungs made up for it: what it passes on, what it takes for a failure, what it writes.
 
-import { existsSync, writeFileSync } from "node:fs";
-import { mkdir, readFile, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdir, readFile, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseArguments, UsageError } from "../../faults/lib/arguments.js";
 import { BrokerProcess, faultSettings, NotReadyError } from "../../faults/lib/broker-process.js";
+import { inTurns } from "../../faults/lib/in-turns.js";
 import { keepOutcomes, type Outcome, writeOutcome } from "../../faults/lib/outcome.js";
 import { productOf } from "../../faults/lib/product.js";
 import { Random } from "../../faults/lib/random.js";
 import { trustPage } from "../../faults/lib/report.js";
-import { type RunOptions, runRung } from "../../faults/lib/run-rung.js";
-import type { Rung, RungResult, Stage } from "../../faults/lib/rung.js";
+import { BROKE, type RunOptions, runRung } from "../../faults/lib/run-rung.js";
+import { type Rung, type RungResult, replayOf, type Stage } from "../../faults/lib/rung.js";
+import { makeWorkDir, prepareData } from "../../faults/lib/work-dir.js";
 import { summary } from "../../faults/main.js";
+import { CALLS } from "../../faults/rungs/syscalls/calls.js";
+import { nameOf, todos } from "../../faults/rungs/syscalls/rung.js";
 import { rungs } from "../../faults/rungs.js";
 import { root } from "../rules/sources.js";
 import { tempDir } from "../support/tmp.js";
@@ -39,7 +43,7 @@ const options = (data: string, more: Partial<RunOptions> = {}): RunOptions => ({
 });
 
 describe("the ladder's harness", () => {
-  it("gives a rung its seed, its rounds and an empty directory, and removes that when all went well", async () => {
+  it("gives a rung its seed, its rounds and a directory of its own, and removes that when all went well", async () => {
     const data = tempDir("faults");
     let seen: Stage | undefined;
     const one = rung("one", (stage) => {
@@ -48,8 +52,9 @@ describe("the ladder's harness", () => {
       return Promise.resolve(green);
     });
     const outcome = await runRung(one, options(data, { rounds: 5 }));
-    expect(seen).toMatchObject({ seed: 7, rounds: 5, root, directory: join(data, "one") });
-    expect(existsSync(join(data, "one"))).toBe(false);
+    expect(seen).toMatchObject({ seed: 7, rounds: 5, root });
+    expect(dirname(seen?.directory ?? "")).toBe(data);
+    expect(readdirSync(data)).toEqual([]);
     expect(outcome).toMatchObject({
       rung: "one",
       seed: 7,
@@ -67,7 +72,8 @@ describe("the ladder's harness", () => {
       options(data),
     );
     expect(lossy.failures).toEqual([{ what: "2 losses", replay: "npm run faults -- lossy --seed 7" }]);
-    expect(existsSync(join(data, "lossy"))).toBe(true);
+    const [kept] = readdirSync(data);
+    expect(kept).toMatch(/^lossy-\d+-/);
     const broken = await runRung(
       rung("broken", () => Promise.reject(new Error("it broke"))),
       options(data, { rounds: 3 }),
@@ -104,11 +110,22 @@ describe("the ladder's harness", () => {
       rounds: 2,
       seconds: 3,
     });
-    expect(parseArguments(["a", "--only", "frame"], all).only).toBe("frame");
-    expect(parseArguments(["a", "--part", "2/3"], all).part).toEqual({ index: 2, count: 3 });
+    const choosy: Rung[] = [{ ...all[0], parts: true, only: { what: "mutant", names: ["a frame", "a seal"] } }, all[1]];
+    expect(parseArguments(["a", "--only", "frame"], choosy).only).toBe("frame");
+    expect(parseArguments(["a", "--part", "2/3"], choosy).part).toEqual({ index: 2, count: 3 });
     for (const part of ["0/2", "3/2", "1", "1/2/3", "x/2"]) {
-      expect(() => parseArguments(["a", "--part", part], all)).toThrow(UsageError);
+      expect(() => parseArguments(["a", "--part", part], choosy)).toThrow(UsageError);
     }
+    for (const [argv, why] of [
+      [["a", "--only", "("], "Invalid regular expression"],
+      [["a", "--only", "nosuch"], "no mutant of a has a name that fits nosuch"],
+      [["b", "--only", "frame"], "b has nothing to choose from"],
+      [["--only", "frame"], "b has nothing to choose from"],
+      [["b", "--part", "1/2"], "b has no parts"],
+    ] as const) {
+      expect(() => parseArguments(argv, choosy)).toThrow(why);
+    }
+    expect(parseArguments(["-h"], all).help).toBe(true);
     for (const wrong of [["c"], ["--rounds", "0"], ["--seed", "x"], ["--ci", "a"], ["--what"]]) {
       expect(() => parseArguments(wrong, all)).toThrow(UsageError);
     }
@@ -134,10 +151,133 @@ describe("the ladder's harness", () => {
     const page = trustPage([one, two], first, "<!-- about -->\n| what |\n");
     expect(page).toContain("| [one](#one) | 3 in 1 min | 5 012 cuts | 0 | 1 |");
     expect(page).toContain("| [two](#two) | not run | – |  |  |");
-    expect(page).toContain("Seeds: 3, 7. The last run");
+    expect(page).toContain("Seeds, 2 of them: 3, 7. The last run");
     expect(page).toContain("What one does.");
     expect(page).toContain("Cut on ext4.");
     expect(page).not.toContain("about -->");
+  });
+
+  it("shows of a row what it is about, and of a rung its last run that judged something", async () => {
+    const ran = await runRung(
+      rung("one", () => Promise.resolve(green)),
+      options(tempDir("faults")),
+    );
+    const whole: Outcome = { ...ran, counts: { calls: 9, cuts: 5, torn: 1 }, notes: ["Cut on ext4."] };
+    const skipped: Outcome = {
+      ...ran,
+      counts: {},
+      command: "as nobody",
+      skipped: [{ what: "one", why: "needs root" }],
+    };
+    const nothing: Outcome = { ...ran, seed: 8, skipped: [{ what: "one", why: "too short" }] };
+    const one: Rung = { ...rung("one", () => Promise.resolve(green)), headline: ["cuts"] };
+    const page = trustPage([one], [whole, skipped, nothing], "");
+    expect(page).toContain("| [one](#one) | 1 in 1 min | 5 cuts | 0 |  |");
+    expect(page).toContain("Tried: 5 cuts, 9 calls, 1 torn.");
+    expect(page).toContain("Seeds, 1 of them: 7. The last run: `npm run faults -- made-up`");
+    expect(page).toContain("Cut on ext4.");
+    expect(page).not.toContain("needs root");
+    expect(trustPage([one], [skipped], "")).toContain("- Skipped: one: needs root");
+  });
+
+  it("leaves alone what others have where it works, and what another run has there", async () => {
+    const data = tempDir("faults");
+    const theirs = ["one", `one-${2 ** 22 + 1}-abcdef`].map((name) => join(data, name, "thesis"));
+    for (const path of theirs) {
+      await mkdir(dirname(path));
+      writeFileSync(path, "precious");
+    }
+    let begin: () => void = () => undefined;
+    const first = runRung(
+      rung("one", async ({ directory }) => {
+        writeFileSync(join(directory, "mine"), "x");
+        await new Promise<void>((resolve) => {
+          begin = resolve;
+        });
+        return existsSync(join(directory, "mine")) ? green : { ...green, losses: 1 };
+      }),
+      options(data),
+    );
+    await runRung(
+      rung("one", () => Promise.resolve({ ...green, losses: 1 })),
+      options(data),
+    );
+    begin();
+    expect((await first).failures).toEqual([]);
+    for (const path of theirs) expect(readFileSync(path, "utf8")).toBe("precious");
+    expect(readdirSync(data)).toHaveLength(3);
+  });
+
+  it("removes what a run has left that ended, and nothing else of its name", async () => {
+    const data = tempDir("faults");
+    const left = await makeWorkDir(data, "one");
+    const gone = join(data, `one-${2 ** 22 + 1}-abcdef`);
+    await rename(left, gone);
+    await makeWorkDir(data, "other");
+    expect(existsSync(gone)).toBe(true);
+    await makeWorkDir(data, "one");
+    expect(existsSync(gone)).toBe(false);
+  });
+
+  it("refuses a directory in memory, or one that takes nothing, before it touches anything", async () => {
+    for (const [path, why] of [
+      ["/dev/shm/millrace-no", "lies in memory"],
+      ["/proc/millrace-no", "nothing can be written to /proc/millrace-no"],
+    ]) {
+      await expect(prepareData(path)).rejects.toThrow(why);
+      expect(existsSync(path)).toBe(false);
+    }
+    const made = join(tempDir("faults"), "a", "b");
+    await prepareData(made);
+    expect(readdirSync(made)).toEqual([]);
+  });
+
+  it("does not take a run for green that had nothing to compare, nor a full disk for a fault of the product", async () => {
+    const data = tempDir("faults");
+    const idle: Rung = {
+      ...rung("idle", () => Promise.resolve({ ...green, counts: { kills: 1, records: 0 } })),
+      proves: "records",
+    };
+    const outcome = await runRung(idle, options(data));
+    expect(outcome.skipped).toEqual([{ what: "idle", why: "too short: 0 records, so nothing was compared" }]);
+    expect(summary([outcome])).toBe("0 passed, 0 failed, 1 skipped");
+    const noRoom = Object.assign(new Error("ENOSPC: no space left on device, write"), {
+      code: "ENOSPC",
+      syscall: "write",
+    });
+    const full = await runRung(
+      rung("full", () => Promise.reject(noRoom)),
+      options(data),
+    );
+    expect(full.failures).toMatchObject([{ what: expect.stringContaining(BROKE), ofStand: true }]);
+    const said = Object.assign(new Error("LOG_FULL"), { code: "ENOSPC" });
+    const product = await runRung(
+      rung("product", () => Promise.reject(said)),
+      options(data),
+    );
+    expect(product.failures[0].ofStand).toBeUndefined();
+  });
+
+  it("says all choices of a run that is to be seen again", () => {
+    expect(replayOf("sweep", { seed: 9, rounds: 40, part: { index: 2, count: 16 } })).toBe(
+      "npm run faults -- sweep --seed 9 --rounds 40 --part 2/16",
+    );
+    expect(replayOf("syscalls", { seed: 9, only: "^what it's" })).toBe(
+      "npm run faults -- syscalls --seed 9 --only '^what it'\\''s'",
+    );
+  });
+
+  it("makes the same choices of calls that fail, also where some came once more or less", () => {
+    const order = (counts: readonly number[]): string[] => {
+      const base = { name: "on nothing", directory: undefined, ledgers: [] };
+      return inTurns(todos(base, counts, new Random(9))).map(({ injection }) => nameOf(base, injection));
+    };
+    const counts = CALLS.map((_, at) => 20 + at);
+    const [once, again] = [order(counts), order(counts.map((count, at) => count + (at % 3) - 1))];
+    const first = (names: readonly string[]): Set<string> => new Set(names.slice(0, 100));
+    const both = [...first(once)].filter((name) => first(again).has(name));
+    expect(both.length).toBeGreaterThan(90);
+    expect(new Set(once).size).toBe(once.length);
   });
 
   it("has a rung for each name once", () => {

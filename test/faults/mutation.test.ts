@@ -3,9 +3,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { BROKE } from "../../faults/lib/run-rung.js";
 import { type Mutant, mutated } from "../../faults/rungs/mutation/mutant.js";
 import { mutants } from "../../faults/rungs/mutation/mutants.js";
-import { chosen, resultOf } from "../../faults/rungs/mutation/mutation.js";
+import { chosen, resultOf, verdictOf } from "../../faults/rungs/mutation/mutation.js";
+import { notesOf, notesOfAll } from "../../faults/rungs/mutation/notes.js";
 import { rungs } from "../../faults/rungs.js";
 import { root } from "../rules/sources.js";
 
@@ -78,5 +80,37 @@ describe("mutants", () => {
     expect(skipped).toEqual([{ what: "mutant: the cut", why: "no root" }]);
     expect(notes).toContain("| check | the fsync | not noticed: the journal does it |");
     expect(notes).toContain("| check | the lock | kill, after 3 s |");
+  });
+});
+
+describe("the word on a mutant", () => {
+  const ended = (stderr: string, more: object = {}) => Object.assign(new Error("Command failed"), { stderr, ...more });
+
+  it("is that of the rung's oracle, and not of a rung that could not begin or of a disk that was full", () => {
+    expect(verdictOf(ended("x\n  FAILED: a record is gone\n    npm run", { code: 1 }))).toBe("a record is gone");
+    expect(verdictOf(ended("", { killed: true }))).toBe("it hangs");
+    expect(verdictOf(ended("/dev/shm lies in memory", { code: 2 }))).toMatch(new RegExp(`^${BROKE}`));
+    expect(verdictOf(ended(`FAILED: ${BROKE}: ENOSPC`, { code: 1 }))).toMatch(new RegExp(`^${BROKE}`));
+  });
+
+  it("is the last one of all runs, for each that there is today, and those without are named", () => {
+    const tried = (name: string, noticed?: string, covered?: string) => ({
+      mutant: mutant({ name, covered }),
+      noticed,
+      seconds: 3,
+    });
+    const runs = [
+      { notes: notesOf([tried("the lock"), tried("one that is gone", "x")]) },
+      { notes: notesOf([tried("the lock", "y"), tried("the key", undefined, "the lock does it")]) },
+    ];
+    const lines = notesOfAll(runs, [mutant(), mutant({ name: "the key" }), mutant({ name: "the door" })]);
+    expect(lines.slice(0, 2)).toEqual([
+      expect.stringMatching(/^Of 3 mutants 2 were tried: 1 were noticed, and 1 cannot be/),
+      "Not tried: the door.",
+    ]);
+    expect(lines.slice(-2)).toEqual([
+      "| check | the key | not noticed: the lock does it |",
+      "| check | the lock | kill, after 3 s |",
+    ]);
   });
 });

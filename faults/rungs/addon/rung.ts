@@ -24,6 +24,8 @@ Nothing crashes, and descriptors, threads and memory come back. The threads of t
 export const addon: Rung = {
   name: "addon",
   title: "native objects in every state, wrong arguments, threads that come and go",
+  headline: ["states of methods", "objects collected", "workers that were terminated"],
+  proves: "states of methods",
   about,
   unfit: async () => (process.platform === "linux" ? undefined : "it counts descriptors and threads in /proc"),
   run,

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { RecordFormat } from "../../../src/model/record-format.js";
 import { MODES } from "../../lib/episode-settings.js";
+import { inTurns } from "../../lib/in-turns.js";
 import { loadPackage, productOf } from "../../lib/product.js";
 import { Random } from "../../lib/random.js";
 import { type Failure, type Rung, type RungResult, replayOf, type Stage } from "../../lib/rung.js";
@@ -59,28 +60,6 @@ async function allCases({ product, directory, seed }: Stage): Promise<Cases> {
     }
   }
   return { all: inTurns([...groups.values()]), groups: groups.size };
-}
-
-const bySeed = (a: Drawn, b: Drawn): number => a.random.seed - b.random.seed;
-
-interface Drawn {
-  readonly random: Random;
-}
-
-/**
- * One of each group, then the next one of each: a run that ends early has seen some of everything, also where a machine is slow or a group is small. By
- * what each is, not by its place in the list: times that lie in the files make some damages more or less from run to run, and the others must stay about
- * where they are.
- */
-export function inTurns<T extends Drawn>(groups: readonly (readonly T[])[]): T[] {
-  const turns: T[][] = [];
-  for (const group of groups) {
-    for (const [at, each] of group.toSorted(bySeed).entries()) {
-      if (at === turns.length) turns.push([]);
-      turns[at].push(each);
-    }
-  }
-  return turns.flatMap((turn) => turn.sort(bySeed));
 }
 
 /** So many rounds that a run with the same seed comes to case `at` for sure, also where some groups have a few more. */
@@ -160,6 +139,9 @@ async function run(stage: Stage): Promise<RungResult> {
 export const formatSweep: Rung = {
   name: "format-sweep",
   title: "Every small damage to the files of a partition",
+  headline: ["damages", "records read"],
+  proves: "damages",
+  parts: true,
   about: `
 Logs of eleven shapes (fresh, behind a checkpoint, torn before, sealed, over two segments, several segments unsealed, behind retention, closed cleanly, …), on both paths and in both
 formats, as a crash leaves them just after a batch. Then one damage: the segment is cut at every byte (in the last batch also with the checkpoint as it was before, and without one), or zero from every byte on; every bit of the last batch, and one of each byte

@@ -34,6 +34,8 @@ is there that was acknowledged: \`WRITTEN\` and \`FORCED\`, and on the thin disk
 export const fullDisk: Rung = {
   name: "full-disk",
   title: "the disk is full, has room again, and fails",
+  headline: ["lives of a broker", "times the room went", "records acknowledged"],
+  proves: "records acknowledged",
   about,
   unfit: async () => whyNoMounts(),
   run,

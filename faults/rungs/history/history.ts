@@ -23,6 +23,8 @@ async function round(episode: Episode, random: Random): Promise<string> {
 export const history: Rung = {
   name: "history",
   title: "Every answer fits to every other one",
+  headline: ["rounds", "records acknowledged", "records shown"],
+  proves: "records acknowledged",
   about: `
 Producers and consumers write down what they ask and what they are told, on brokers of all settings, while connections are cut in the middle of requests
 and the broker is stopped and started cleanly. Records say who they are and each of their bytes follows from that. A checker, which is tested with made-up histories that

@@ -30,6 +30,8 @@ answers 500 and never shows its insides; who asks under another name, from anoth
 export const input: Rung = {
   name: "input",
   title: "bytes that make no sense, to every parser there is",
+  headline: ["cases of decoders", "requests", "connections"],
+  proves: "cases of decoders",
   about,
   unfit: () => Promise.resolve(process.platform === "linux" ? undefined : "it reads /proc"),
   run,

@@ -50,6 +50,8 @@ const counted = {
 export const kill: Rung = {
   name: "kill",
   title: "kill -9 of a real broker under load",
+  headline: ["rounds", "records acknowledged", "records shown"],
+  proves: "records acknowledged",
   about: `
 A broker in a process of its own, producers and consumers on it that write down every call and every answer, and \`SIGKILL\` at a random moment: while it
 serves, while it stops, while it starts and recovers. Then it is started again, sometimes with the other write path, and the load goes on. Settings are

@@ -20,9 +20,11 @@ const round = (value: number): number => Math.round(value * 10) / 10;
 const text = (x: number, y: number, type: string, what: string): string =>
   `<text x="${round(x)}" y="${round(y)}" class="${type}">${escapeXml(what)}</text>`;
 
-export function samplesSvg(samples: readonly Sample[], title: string): string {
-  const longest = Math.max(1, ...samples.map(({ at }) => at));
-  const x = scaleLinear(0, longest, LEFT, RIGHT);
+/** Lines through all panels, numbered from 1, at these seconds. */
+export function samplesSvg(samples: readonly Sample[], marks: readonly number[], title: string): string {
+  const first = samples[0]?.at ?? 0;
+  const longest = Math.max(first + 1, ...samples.map(({ at }) => at));
+  const x = scaleLinear(first, longest, LEFT, RIGHT);
   const panels = PANELS.map(({ title: label, value }, index) => {
     const y0 = index * PANEL;
     const highest = niceMax(Math.max(1, ...samples.map(value)));
@@ -36,8 +38,17 @@ export function samplesSvg(samples: readonly Sample[], title: string): string {
         return `${line}${text(LEFT - 6, y(at) + 4, "q e", String(round(at)))}`;
       }),
       ...[0, 0.25, 0.5, 0.75, 1].map((part) =>
-        text(x(longest * part), y0 + BOTTOM + 15, "q m", `${Math.round(longest * part)} s`),
+        text(
+          x(first + (longest - first) * part),
+          y0 + BOTTOM + 15,
+          "q m",
+          `${Math.round(first + (longest - first) * part)} s`,
+        ),
       ),
+      ...marks.map((at, number) => {
+        const line = `<path class="g" stroke-dasharray="3 3" d="M${round(x(at))} ${y0 + TOP}V${y0 + BOTTOM}"/>`;
+        return `${line}${text(x(at) + 3, y0 + TOP - 3, "q", String(number + 1))}`;
+      }),
       points.length === 0 ? "" : `<path class="l s${index}" d="M${points.join("L")}"/>`,
     ].join("");
   });

@@ -42,6 +42,8 @@ type Part = Pick<CrowdJob, "play" | "count">;
 
 export class Play {
   readonly samples: Sample[] = [];
+  /** When a crowd of a kind began that had not been there before, by name. */
+  readonly begins = new Map<string, number>();
   /** When the crowds had gone. */
   readonly low: Sample[] = [];
   /** Where in it the rounds begin that are all alike. */
@@ -93,6 +95,7 @@ export class Play {
     this.#base ??= await this.#sample();
     watch.bystander.taken();
     const first = this.samples.length - 1;
+    if (!this.begins.has(name)) this.begins.set(name, this.samples[first].at);
     let over = false;
     const sampling = (async () => {
       while (!over) {

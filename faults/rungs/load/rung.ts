@@ -32,6 +32,8 @@ second, give or take ${LIMITS.memoryBytes / 1024 / 1024} MiB.
 export const load: Rung = {
   name: "load",
   title: "ten thousand connections, and clients that do not behave",
+  headline: ["connections at once", "batches sent", "records acknowledged"],
+  proves: "records acknowledged",
   about,
   unfit: async () => (process.platform === "linux" ? undefined : "it reads memory and descriptors in /proc"),
   run,
@@ -90,7 +92,7 @@ async function run(stage: Stage): Promise<RungResult> {
     for (const { rule, what } of verdict.violations.slice(0, 3)) fail(`${rule}: ${what}`);
     const ended = await broker.stop();
     if (ended.code !== 0) fail(`the stop ended with ${ended.code ?? ended.signal}: ${broker.stderr.slice(-500)}`);
-    const picture = samplesSvg(play.samples, "A broker under load over time");
+    const picture = samplesSvg(play.samples, [...play.begins.values()], "A broker under load over time");
     // A broken build's is no picture of this one.
     const own = product.dist === productOf(stage.root).dist;
     await writeFile(join(own ? join(stage.root, ".cache/faults") : directory, PICTURE), picture);
@@ -101,6 +103,8 @@ async function run(stage: Stage): Promise<RungResult> {
       skipped,
       notes: [
         `![Memory, descriptors, connections and queued bytes over time](${PICTURE})`,
+        "",
+        `The lines: ${[...play.begins.keys()].map((name, at) => `${at + 1} ${name}`).join(", ")}. Memory is judged behind the last of them, where all rounds are alike: V8 lets its heap grow with what it is asked, and the crowds before ask for less.`,
         "",
         ...play.notes,
         ofUnread,

@@ -30,6 +30,8 @@ acknowledged may or may not be there.
 export const powerCut: Rung = {
   name: "power-cut",
   title: "the power is cut at random and at chosen moments, on ext4 and XFS",
+  headline: ["cuts (ext4)", "cuts (xfs)", "records acknowledged", "records read after a cut"],
+  proves: "records acknowledged",
   about,
   unfit: async () => whyNoMounts(),
   run,

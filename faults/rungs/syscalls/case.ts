@@ -18,6 +18,8 @@ const LOUD: readonly string[] = ["warn", "error", "fatal"];
 const REFUSALS: readonly (number | null)[] = [1, 3, 4];
 
 export interface Base {
+  /** For people. */
+  readonly name: string;
   /** What a killed broker left. Undefined: nothing is there yet. */
   readonly directory: string | undefined;
   readonly ledgers: readonly Ledger[];

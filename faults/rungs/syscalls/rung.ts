@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import { BrokerProcess, type Settings } from "../../lib/broker-process.js";
+import { inTurns } from "../../lib/in-turns.js";
 import { Random } from "../../lib/random.js";
 import { type Failure, type Rung, type RungResult, replayOf, type Skipped, type Stage } from "../../lib/rung.js";
 import { tellAll, Wire } from "../../lib/witness/ask.js";
@@ -45,6 +46,9 @@ opens and takes writes.
 export const syscalls: Rung = {
   name: "syscalls",
   title: "system calls fail, one at a time, at every occurrence",
+  headline: ["cases", "cases there are", "records acknowledged"],
+  proves: "records acknowledged",
+  only: { what: "case" },
   about,
   unfit: async () => {
     if (process.platform !== "linux") return "the shim is for Linux";
@@ -65,9 +69,9 @@ async function run(stage: Stage): Promise<RungResult> {
   });
   const common = await dataSettings("");
   const settings = (dataDir: string): Settings => ({ ...common, "data.dir": dataDir });
-  const bases = [
+  const bases: readonly Base[] = [
     await makeBase(stage, settings(join(directory, "base"))),
-    { directory: undefined, ledgers: ledgersOf(SCALE, seed + 1) },
+    { name: "on nothing", directory: undefined, ledgers: ledgersOf(SCALE, seed + 1) },
   ];
   const runOne = (name: string, base: Base, injection?: Injection, wrapper?: readonly string[]): Promise<CaseResult> =>
     runCase({
@@ -87,47 +91,54 @@ async function run(stage: Stage): Promise<RungResult> {
   const count = (what: string, by = 1): void => {
     counts[what] = (counts[what] ?? 0) + by;
   };
-  const took = (result: CaseResult, injection?: Injection): void => {
+  const took = (result: CaseResult, base: Base, injection?: Injection): void => {
     losses += result.losses;
     count("records acknowledged", result.acknowledged);
-    for (const what of result.wrong) failures.push({ what, replay: replayOf("syscalls", stage) });
+    const replay = injection === undefined ? replayOf("syscalls", stage) : replayOfCase(seed, base, injection);
+    for (const what of result.wrong) failures.push({ what, replay });
     if (injection === undefined) return;
     count("cases");
     if (result.failed === 0) count("cases whose call did not come this time");
     else count(`failed ${injection.call.name}`);
     if (passedInSilence(result, injection, usual)) {
       const what = `${shown(injection)} on ${result.path}: nobody was told that a barrier had failed`;
-      failures.push({ what, replay: replayOf("syscalls", stage) });
+      failures.push({ what, replay });
     }
     if (result.noticed) count("noticed by a client or an operator");
   };
 
   const usual = new Set<string>();
   const columns: (readonly Todo[])[] = [];
-  const random = new Random(seed);
   for (const base of bases) {
     const without = await runOne("count", base);
     for (const kind of without.said) usual.add(kind);
-    took(without);
+    took(without, base);
     for (const [index, { name }] of CALLS.entries()) count(`${name} calls in the scenario`, without.counts[index]);
-    columns.push(...todos(base, without.counts, random));
+    columns.push(...todos(base, without.counts, new Random(seed)));
     if (failures.length > 0) continue;
     const odd = await compareWithStrace(directory, (wrapper) => runOne("strace", base, undefined, wrapper));
     if (odd.skipped !== undefined) skipped.push({ what: "the comparison with strace", why: odd.skipped });
     for (const what of odd.wrong ?? []) failures.push({ what, replay: replayOf("syscalls", stage) });
   }
-  const cases = interleaved(columns, random);
+  const cases = inTurns(columns);
   counts["cases there are"] = cases.length;
-  const seconds = stage.seconds ?? (stage.rounds === undefined ? SECONDS : Number.POSITIVE_INFINITY);
+  const { only } = stage;
+  const bounded = stage.rounds === undefined && only === undefined;
+  const seconds = stage.seconds ?? (bounded ? SECONDS : Number.POSITIVE_INFINITY);
   const until = performance.now() + seconds * 1000;
-  const wanted = cases.slice(0, stage.rounds ?? cases.length);
+  const fitting = cases.filter(
+    ({ base, injection }) => only === undefined || new RegExp(only).test(nameOf(base, injection)),
+  );
+  if (fitting.length === 0)
+    throw new Error(`no case has a name that fits ${only}; one is "${nameOf(cases[0].base, cases[0].injection)}"`);
+  const wanted = fitting.slice(0, stage.rounds ?? fitting.length);
   let next = 0;
   await Promise.all(
     Array.from({ length: AT_ONCE }, async () => {
       while (next < wanted.length && performance.now() < until && failures.length < FAILURES_MAX) {
         const number = next++;
         const { base, injection } = wanted[number];
-        took(await runOne(`case-${number}`, base, injection), injection);
+        took(await runOne(`case-${number}`, base, injection), base, injection);
         if (counts.cases % 100 === 0) stage.progress(`${counts.cases} of ${wanted.length} cases, ${losses} losses`);
       }
     }),
@@ -149,25 +160,27 @@ function passedInSilence(result: CaseResult, { call, failing }: Injection, usual
 interface Todo {
   readonly base: Base;
   readonly injection: Injection;
+  /** By its name: how many of them there are depends on times. */
+  readonly random: Random;
 }
 
-/** For each pair of call and error all occurrences, shuffled. */
-function todos(base: Base, counts: readonly number[], random: Random): Todo[][] {
+/** As --only sees it. */
+export const nameOf = (base: Pick<Base, "name">, injection: Injection): string => `${shown(injection)} ${base.name}`;
+
+/** That call, that error, that occurrence: which call it is may differ by a little, as threads are not in step. */
+const replayOfCase = (seed: number, base: Base, injection: Injection): string =>
+  replayOf("syscalls", { seed, only: `^${nameOf(base, injection)}$` });
+
+/** For each pair of call and error all occurrences. */
+export function todos(base: Base, counts: readonly number[], seeds: Random): Todo[][] {
   return CALLS.flatMap((call, index) =>
-    call.errors.map((failing) => {
-      const nths = Array.from({ length: counts[index] }, (_, nth) => nth + 1);
-      return random.shuffled(nths).map((nth) => ({ base, injection: { call, failing, nth } }));
-    }),
+    call.errors.map((failing) =>
+      Array.from({ length: counts[index] }, (_, at) => {
+        const injection = { call, failing, nth: at + 1 };
+        return { base, injection, random: seeds.fork(nameOf(base, injection)) };
+      }),
+    ),
   );
-}
-
-/** One of each column first, so that a sample has of everything. */
-function interleaved(columns: readonly (readonly Todo[])[], random: Random): Todo[] {
-  const all: Todo[] = [];
-  for (let row = 0; columns.some((column) => row < column.length); row++) {
-    all.push(...random.shuffled(columns.flatMap((column) => column.slice(row, row + 1))));
-  }
-  return all;
 }
 
 /** What a broker that was killed under load leaves: the same for all cases. */
@@ -186,5 +199,5 @@ async function makeBase(stage: Stage, settings: Settings): Promise<Base> {
   await broker.kill();
   const { wrong } = await load.end();
   if (wrong.length > 0) throw new Error(wrong.join("\n"));
-  return { directory: String(settings["data.dir"]), ledgers };
+  return { name: "on what a kill left", directory: String(settings["data.dir"]), ledgers };
 }
