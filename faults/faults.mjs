@@ -22,7 +22,10 @@ export async function bundleFaults() {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await setupOrExit();
-  const bundled = await bundleFaults();
+  const bundled = await bundleFaults().catch((error) => {
+    process.stderr.write(`the ladder cannot be built in .cache/faults: ${String(error.message).split("\n")[0]}\n`);
+    process.exit(2);
+  });
   const { runMain } = await import(pathToFileURL(join(bundled, "main.js")).href);
   await runMain(root, process.argv.slice(2));
 }

@@ -1,7 +1,7 @@
 // The harness of the ladder, with rungs made up for it: what it passes on, what it takes for a failure, what it writes.
 
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { mkdir, readFile, rename, rm } from "node:fs/promises";
+import { readdirSync, writeFileSync } from "node:fs";
+import { mkdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseArguments, UsageError } from "../../faults/lib/arguments.js";
@@ -11,36 +11,15 @@ import { keepOutcomes, type Outcome, writeOutcome } from "../../faults/lib/outco
 import { productOf } from "../../faults/lib/product.js";
 import { Random } from "../../faults/lib/random.js";
 import { trustPage } from "../../faults/lib/report.js";
-import { BROKE, type RunOptions, runRung } from "../../faults/lib/run-rung.js";
-import { type Rung, type RungResult, replayOf, type Stage } from "../../faults/lib/rung.js";
-import { makeWorkDir, prepareData } from "../../faults/lib/work-dir.js";
+import { BROKE, runRung } from "../../faults/lib/run-rung.js";
+import { type Rung, replayOf, type Stage } from "../../faults/lib/rung.js";
 import { summary } from "../../faults/main.js";
 import { CALLS } from "../../faults/rungs/syscalls/calls.js";
 import { nameOf, todos } from "../../faults/rungs/syscalls/rung.js";
 import { rungs } from "../../faults/rungs.js";
 import { root } from "../rules/sources.js";
 import { tempDir } from "../support/tmp.js";
-
-const green: RungResult = { counts: { cuts: 12 }, losses: 0, failures: [], skipped: [] };
-
-const rung = (name: string, run: (stage: Stage) => Promise<RungResult>, unfit?: string): Rung => ({
-  name,
-  title: `Tries ${name}`,
-  about: `What ${name} does.`,
-  unfit: () => Promise.resolve(unfit),
-  run,
-});
-
-const options = (data: string, more: Partial<RunOptions> = {}): RunOptions => ({
-  root,
-  product: productOf(root),
-  seed: 7,
-  data,
-  command: "npm run faults -- made-up",
-  now: () => new Date("2026-11-30T12:00:00Z"),
-  say: () => undefined,
-  ...more,
-});
+import { green, options, rung } from "./made-up.js";
 
 describe("the ladder's harness", () => {
   it("gives a rung its seed, its rounds and a directory of its own, and removes that when all went well", async () => {
@@ -178,58 +157,6 @@ describe("the ladder's harness", () => {
     expect(page).toContain("Cut on ext4.");
     expect(page).not.toContain("needs root");
     expect(trustPage([one], [skipped], "")).toContain("- Skipped: one: needs root");
-  });
-
-  it("leaves alone what others have where it works, and what another run has there", async () => {
-    const data = tempDir("faults");
-    const theirs = ["one", `one-${2 ** 22 + 1}-abcdef`].map((name) => join(data, name, "thesis"));
-    for (const path of theirs) {
-      await mkdir(dirname(path));
-      writeFileSync(path, "precious");
-    }
-    let begin: () => void = () => undefined;
-    const first = runRung(
-      rung("one", async ({ directory }) => {
-        writeFileSync(join(directory, "mine"), "x");
-        await new Promise<void>((resolve) => {
-          begin = resolve;
-        });
-        return existsSync(join(directory, "mine")) ? green : { ...green, losses: 1 };
-      }),
-      options(data),
-    );
-    await runRung(
-      rung("one", () => Promise.resolve({ ...green, losses: 1 })),
-      options(data),
-    );
-    begin();
-    expect((await first).failures).toEqual([]);
-    for (const path of theirs) expect(readFileSync(path, "utf8")).toBe("precious");
-    expect(readdirSync(data)).toHaveLength(3);
-  });
-
-  it("removes what a run has left that ended, and nothing else of its name", async () => {
-    const data = tempDir("faults");
-    const left = await makeWorkDir(data, "one");
-    const gone = join(data, `one-${2 ** 22 + 1}-abcdef`);
-    await rename(left, gone);
-    await makeWorkDir(data, "other");
-    expect(existsSync(gone)).toBe(true);
-    await makeWorkDir(data, "one");
-    expect(existsSync(gone)).toBe(false);
-  });
-
-  it("refuses a directory in memory, or one that takes nothing, before it touches anything", async () => {
-    for (const [path, why] of [
-      ["/dev/shm/millrace-no", "lies in memory"],
-      ["/proc/millrace-no", "nothing can be written to /proc/millrace-no"],
-    ]) {
-      await expect(prepareData(path)).rejects.toThrow(why);
-      expect(existsSync(path)).toBe(false);
-    }
-    const made = join(tempDir("faults"), "a", "b");
-    await prepareData(made);
-    expect(readdirSync(made)).toEqual([]);
   });
 
   it("does not take a run for green that had nothing to compare, nor a full disk for a fault of the product", async () => {

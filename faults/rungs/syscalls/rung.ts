@@ -46,7 +46,7 @@ opens and takes writes.
 export const syscalls: Rung = {
   name: "syscalls",
   title: "system calls fail, one at a time, at every occurrence",
-  headline: ["cases", "cases there are", "records acknowledged"],
+  headline: ["cases", "noticed by a client or an operator", "records acknowledged"],
   proves: "records acknowledged",
   only: { what: "case" },
   about,
@@ -121,7 +121,6 @@ async function run(stage: Stage): Promise<RungResult> {
     for (const what of odd.wrong ?? []) failures.push({ what, replay: replayOf("syscalls", stage) });
   }
   const cases = inTurns(columns);
-  counts["cases there are"] = cases.length;
   const { only } = stage;
   const bounded = stage.rounds === undefined && only === undefined;
   const seconds = stage.seconds ?? (bounded ? SECONDS : Number.POSITIVE_INFINITY);
@@ -144,7 +143,10 @@ async function run(stage: Stage): Promise<RungResult> {
     }),
   );
   if (next < cases.length) stage.progress(`${next} of ${cases.length} cases were run, a sample by the seed`);
-  return { counts, losses, failures, skipped };
+  const notes = [
+    `The scenarios of the last run had ${cases.length} cases: calls that there were, times errors that they may have.`,
+  ];
+  return { counts, losses, failures, skipped, notes };
 }
 
 /** Both ways out of a segment: which calls there are differs, so that sendfile has one of them to itself. */
