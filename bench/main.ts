@@ -77,7 +77,7 @@ export async function main(root: string, paths: ToolPaths, argv: readonly string
   await mkdir(directory, { recursive: true });
   await refuseMemory(directory);
   const tools = new Tools(paths);
-  const stand: Stand = { tools, directory, root, quick, full: values.full, rounds, progress: say };
+  const stand: Stand = { tools, directory, root, quick, full: values.full, brief: checks, rounds, progress: say };
   if (peers) return askPeers(stand, positionals.slice(1), !values["no-report"]);
   const list = checks ? questions.filter(({ name }) => checked.includes(name)) : questions;
   const asked = list.filter(({ name }) => positionals.length === 0 || positionals.includes(name));

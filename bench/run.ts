@@ -22,7 +22,8 @@ export async function runQuestions(stand: Stand, asked: readonly Question[], com
   const before = await environment(stand.directory, root);
   const freshMemory = await lookAtMemory(stand);
   const sections: SectionResult[] = [];
-  const result: RunResult = { environment: before, quick, full, command, freshMemory, sections };
+  const names = asked.map(({ name }) => name);
+  const result: RunResult = { environment: before, quick, full, command, asked: names, freshMemory, sections };
   const path = resultPath(join(root, "bench", "results"), result);
   for (const question of asked) {
     sections.push(await measureQuestion(stand, question));

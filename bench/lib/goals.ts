@@ -1,4 +1,4 @@
-// What was promised before it was measured, each goal held against the figures of a run: met or missed, and where it is missed the reason.
+// What was promised before it was measured, each goal held against the figures of a run: met, missed with the reason, or not measured.
 // The figures are the run's own; it must not know how they came to be.
 
 import { pairRatios, type Spread, spread } from "./compare.js";
@@ -15,7 +15,7 @@ export interface Goal {
   readonly atMost?: number;
   readonly unit?: string;
   /** Undefined: the run does not say. */
-  readonly read: (one: CaseResult, side: SideResult, section: SectionResult) => Spread | undefined;
+  readonly read: (one: CaseResult, side: SideResult, section: Answered) => Spread | undefined;
   /** Why it is missed where it is missed: a measured reason, in docs/decisions.md at length. */
   readonly reason?: string;
 }
@@ -23,10 +23,14 @@ export interface Goal {
 export interface GoalResult {
   readonly what: string;
   readonly asked: string;
+  /** Empty where it was not measured. */
   readonly is: string;
-  readonly met: boolean;
+  readonly verdict: "met" | "missed" | "not measured";
   readonly reason?: string;
 }
+
+/** As much of a section as a goal is read from. */
+export type Answered = Pick<SectionResult, "name" | "cases">;
 
 const ratio = (_: CaseResult, side: SideResult): Spread | undefined => side.ratio;
 const value = (_: CaseResult, side: SideResult): Spread => side.value;
@@ -64,7 +68,7 @@ const beyondTheLast = ({ sides }: CaseResult, side: SideResult): Spread => {
 };
 
 function toCase(other: string) {
-  return (_: CaseResult, side: SideResult, { cases }: SectionResult): Spread | undefined => {
+  return (_: CaseResult, side: SideResult, { cases }: Answered): Spread | undefined => {
     const base = cases.find((one) => caseName(one) === other)?.sides.find(({ name }) => name === side.name);
     return base === undefined ? undefined : spread(pairRatios(valuesOf(side), valuesOf(base)));
   };
@@ -219,22 +223,52 @@ export const goals: readonly Goal[] = [
   },
 ];
 
-/** In the order of the goals; what the run did not ask is left out. */
-export function goalsOf(sections: readonly SectionResult[], all: readonly Goal[] = goals): GoalResult[] {
-  return all.flatMap((goal) => {
-    const section = sections.find(({ name }) => name === goal.question);
-    const one = section?.cases.find((each) => caseName(each) === goal.of);
-    const side = one?.sides.find(({ name }) => name === goal.side);
-    if (section === undefined || one === undefined || side === undefined) return [];
-    const is = goal.read(one, side, section);
-    return is === undefined ? [] : [judged(goal, is)];
-  });
+/**
+ * In the order of the goals: all of the questions that were `asked`, and no others. One without a figure is there as not measured: a
+ * goal that is left out looks like one that nobody ever had.
+ */
+export function goalsOf(
+  sections: readonly Answered[],
+  asked: readonly string[] = sections.map(({ name }) => name),
+  all: readonly Goal[] = goals,
+): GoalResult[] {
+  const there = all.filter(
+    ({ question }) => asked.includes(question) || sections.some(({ name }) => name === question),
+  );
+  return there.map((goal) => judged(goal, figureOf(goal, sections)));
 }
 
-function judged({ what, atLeast, atMost, unit, reason }: Goal, is: Spread): GoalResult {
-  const met = (atLeast === undefined || is.median >= atLeast) && (atMost === undefined || is.median <= atMost);
+function figureOf(goal: Goal, sections: readonly Answered[]): Spread | undefined {
+  const section = sections.find(({ name }) => name === goal.question);
+  const one = section?.cases.find((each) => caseName(each) === goal.of);
+  const side = one?.sides.find(({ name }) => name === goal.side);
+  return section === undefined || one === undefined || side === undefined ? undefined : goal.read(one, side, section);
+}
+
+function judged({ what, atLeast, atMost, unit, reason }: Goal, is: Spread | undefined): GoalResult {
   const suffix = unit === undefined ? "" : ` ${unit}`;
   const asked = atLeast === undefined ? `at most ${atMost}${suffix}` : `at least ${atLeast}${suffix}`;
+  if (is === undefined) return { what, asked, is: "", verdict: "not measured" };
+  const met = (atLeast === undefined || is.median >= atLeast) && (atMost === undefined || is.median <= atMost);
   const shown = `${shortNumber(is.median)}${suffix} (${shortNumber(is.min)} – ${shortNumber(is.max)})`;
-  return { what, asked, is: shown, met, reason: met ? undefined : reason };
+  return { what, asked, is: shown, verdict: met ? "met" : "missed", reason: met ? undefined : reason };
 }
+
+/** In the Markdown of questions' texts. */
+export function verdictText({ verdict, reason }: GoalResult): string {
+  switch (verdict) {
+    case "met":
+      return "met";
+    case "missed":
+      return `**missed**${reason === undefined ? "" : `: ${reason}`}`;
+    case "not measured":
+      return "**not measured** in this run";
+  }
+}
+
+/** As a table of Markdown. */
+export const goalRows = (of: readonly GoalResult[]): string[] => [
+  "| goal | asked | is | |",
+  "|---|---|--:|---|",
+  ...of.map((goal) => `| ${goal.what} | ${goal.asked} | ${goal.is} | ${verdictText(goal)} |`),
+];

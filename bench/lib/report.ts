@@ -3,7 +3,7 @@
 
 import type { Environment } from "./environment.js";
 import { type CaseResult, costs, detailText, type SideResult, shortNumber } from "./figures.js";
-import { type GoalResult, goalsOf } from "./goals.js";
+import { type GoalResult, goalRows, goalsOf } from "./goals.js";
 import { improvements, PROFILES, PROFILES_MORE } from "./profiles.js";
 
 /** Where a section comes from that was not measured in the run at the top of its page. */
@@ -28,6 +28,8 @@ export interface RunResult {
   readonly quick: boolean;
   readonly full?: boolean;
   readonly command: string;
+  /** Names of the questions that it is about, also of those that it did not come to. Undefined: those of its sections. */
+  readonly asked?: readonly string[];
   /** How fast fresh memory could be had, in GB/s: cold (not used for a while) and again at once. */
   readonly freshMemory: { readonly cold: number; readonly warm: number };
   readonly sections: readonly SectionResult[];
@@ -46,7 +48,7 @@ export type PictureLinks = (section: SectionResult) => readonly { readonly path:
 export function markdown(result: RunResult, links: PictureLinks = () => []): string {
   return [
     head(result),
-    ...goalsTable(goalsOf(result.sections)),
+    ...goalsTable(goalsOf(result.sections, result.asked)),
     ...profilesTable(),
     ...result.sections.map((each) => section(each, result, links(each))),
   ].join("\n");
@@ -117,11 +119,7 @@ const GOALS_MORE =
 
 function goalsTable(goals: readonly GoalResult[]): string[] {
   if (goals.length === 0) return [];
-  const rows = goals.map(({ what, asked, is, met, reason }) => {
-    const verdict = met ? "met" : `**missed**${reason === undefined ? "" : `: ${reason}`}`;
-    return `| ${what} | ${asked} | ${is} | ${verdict} |`;
-  });
-  return ["## Goals", "", `${GOALS} ${GOALS_MORE}`, "", "| goal | asked | is | |", "|---|---|--:|---|", ...rows, ""];
+  return ["## Goals", "", `${GOALS} ${GOALS_MORE}`, "", ...goalRows(goals), ""];
 }
 
 function profilesTable(): string[] {

@@ -33,7 +33,8 @@ export function mergeResults(results: readonly RunResult[], names: readonly stri
   }
   const order = (name: string): number => (names.includes(name) ? names.indexOf(name) : names.length);
   const sorted = [...sections.values()].sort((a, b) => order(a.name) - order(b.name));
-  return { ...results[0], quick: results.some(({ quick }) => quick), sections: sorted };
+  const asked = [...new Set(results.flatMap((one) => one.asked ?? one.sections.map(({ name }) => name)))];
+  return { ...results[0], quick: results.some(({ quick }) => quick), asked, sections: sorted };
 }
 
 /** Whole or not at all. */

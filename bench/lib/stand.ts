@@ -21,6 +21,8 @@ export interface Stand {
   readonly quick: boolean;
   /** Whole matrices instead of their telling cases. */
   readonly full?: boolean;
+  /** Only what CI compares, within its few minutes: no case that takes long to make ready. */
+  readonly brief?: boolean;
   readonly rounds: number;
   readonly progress: (text: string) => void;
 }

@@ -2,7 +2,7 @@
 // drawn here; what has a course (time, percentiles) is drawn by the script, which shows values under the cursor.
 
 import { type CaseResult, costs, detailText, shortNumber } from "../lib/figures.js";
-import { goalsOf } from "../lib/goals.js";
+import { type GoalResult, goalsOf, verdictText } from "../lib/goals.js";
 import { improvements, PROFILES } from "../lib/profiles.js";
 import { doubtful, factsOf, GOALS, intro, type RunResult, runOf, type SectionResult } from "../lib/report.js";
 import { chartsOf, PERCENTILES } from "./charts.js";
@@ -16,19 +16,20 @@ export interface PageAssets {
 
 export function html(result: RunResult, { style, script }: PageAssets): string {
   const { sections } = result;
+  const goals = goalsOf(sections, result.asked);
   const warning = doubtful(result);
   return [
     "<!doctype html>",
     `<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">`,
     `<title>millrace: figures</title><style>${palette()}${style}</style></head><body>`,
-    `<nav aria-label="questions"><h2>Questions</h2><ol>${goalsOf(sections).length === 0 ? "" : '<li><a href="#goals">Goals</a></li>'}<li><a href="#profiles">Before and after</a></li>${sections.map(entry).join("")}</ol></nav>`,
+    `<nav aria-label="questions"><h2>Questions</h2><ol>${goals.length === 0 ? "" : '<li><a href="#goals">Goals</a></li>'}<li><a href="#profiles">Before and after</a></li>${sections.map(entry).join("")}</ol></nav>`,
     "<main><header><h1>Figures</h1>",
     `<p>${prose(intro(result))}</p>`,
     warning === undefined ? "" : `<p class="warning">${prose(warning)}</p>`,
     `<dl class="facts">${factsOf(result)
       .map(([name, fact]) => `<dt>${escapeXml(name)}</dt><dd>${prose(fact)}</dd>`)
       .join("")}</dl></header>`,
-    goalsHtml(sections),
+    goalsHtml(goals),
     profilesHtml(),
     ...sections.map((section) => sectionHtml(section, result)),
     "</main>",
@@ -54,12 +55,12 @@ export const prose = (text: string): string =>
     .replaceAll(/\*\*([^*]+)\*\*/g, "<strong>$1</strong>")
     .replaceAll(/\*([^*\s][^*]*)\*/g, "<em>$1</em>");
 
-function goalsHtml(sections: readonly SectionResult[]): string {
-  const goals = goalsOf(sections);
+function goalsHtml(goals: readonly GoalResult[]): string {
   if (goals.length === 0) return "";
-  const rows = goals.map(({ what, asked, is, met, reason }) => {
-    const verdict = met ? "met" : `<strong>missed</strong>${reason === undefined ? "" : `: ${escapeXml(reason)}`}`;
-    return `<tr><td class="t">${escapeXml(what)}</td><td>${escapeXml(asked)}</td><td>${escapeXml(is)}</td><td class="t">${verdict}</td></tr>`;
+  const rows = goals.map((goal) => {
+    const [what, asked, is] = [goal.what, goal.asked, goal.is].map(escapeXml);
+    const verdict = prose(verdictText(goal));
+    return `<tr><td class="t">${what}</td><td>${asked}</td><td>${is}</td><td class="t">${verdict}</td></tr>`;
   });
   const head = '<tr><th class="t">goal</th><th>asked</th><th>is</th><th class="t"></th></tr>';
   return (
