@@ -27,8 +27,11 @@ export async function cutSegment(path: string, end: number, clear: boolean): Pro
   }
 }
 
-/** The block is there already; only a file system that never writes in place asks for room, and it has no such bytes. */
+/**
+ * The block is there already; only a file system that never writes in place asks for room, and it has no such bytes. A barrier that found none
+ * is another matter: then the zeros are not on the disk, as where a thin one is full.
+ */
 function unlessFull(cause: unknown): void {
-  const code = String((cause as { code?: unknown }).code);
-  if (code !== "ENOSPC" && code !== "EDQUOT") throw cause;
+  const { code, syscall } = cause as NodeJS.ErrnoException;
+  if (syscall !== "pwrite" || (code !== "ENOSPC" && code !== "EDQUOT")) throw cause;
 }

@@ -156,6 +156,8 @@ const heapFor = (injection: Injection | undefined): boolean =>
 /** A barrier that fails is told: by an answer, by how the process ends, or by its log. */
 function passedInSilence(result: CaseResult, { call, failing }: Injection, usual: ReadonlySet<string>): boolean {
   if (!BARRIERS.includes(call.name) || failing.invisible || result.failed === 0 || result.noticed) return false;
+  // Nothing is in it yet: it is thrown away and made anew when it is needed, and if there is no room then, that is told.
+  if (failing.name === "ENOSPC" && result.path.endsWith("/next.tmp")) return false;
   return [...result.said].every((kind) => usual.has(kind));
 }
 
