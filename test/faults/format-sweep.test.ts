@@ -118,6 +118,19 @@ describe("the sweep's oracle", () => {
     }
   });
 
+  it("wants a checkpoint refused whose place lies beside the records, in every shape that has one", async () => {
+    const all = shapes.flatMap((shape) =>
+      damagesOf(shape).flatMap((damage) => (damage.kind === "misplace" ? [{ shape, damage }] : [])),
+    );
+    expect(all.length).toBeGreaterThan(8);
+    for (const { shape, damage } of all) {
+      expect(await judged(shape, damage), `${shape.name}: ${damage.by}`).toEqual({
+        outcome: "refused",
+        recordsRead: 0,
+      });
+    }
+  });
+
   /** A log that is not as it says it is. */
   const lying =
     (lie: (log: Log) => Partial<Log>): OpenLog =>

@@ -1,7 +1,7 @@
 // Ways to damage a partition's files, each small enough to be written down and done again, and all of them for one shape.
 
 import type { Random } from "../../lib/random.js";
-import { isSealed, walkSegment } from "./model.js";
+import { isSealed, readCheckpoint, walkSegment, withPlace } from "./model.js";
 import type { Shape } from "./shapes.js";
 import { type KeptFile, logsOf, type Snapshot } from "./snapshot.js";
 
@@ -17,6 +17,8 @@ export interface Hit {
 /** What became of the checkpoint at the same time: a cut of power takes its last write as well. */
 export type Fate = "older" | "gone";
 
+const CHECKPOINT = "checkpoint";
+
 export type Damage =
   /** The file ends here. */
   | { readonly kind: "cut"; readonly file: string; readonly at: number; readonly checkpoint?: Fate }
@@ -28,19 +30,22 @@ export type Damage =
   | { readonly kind: "sectors"; readonly hits: readonly Hit[] }
   /** The file as it was before the last batch; gone, if it was not there. */
   | { readonly kind: "older"; readonly file: string }
-  | { readonly kind: "remove"; readonly file: string };
+  | { readonly kind: "remove"; readonly file: string }
+  /** Whole, and its place lies so many bytes beside, as that of another partition. */
+  | { readonly kind: "misplace"; readonly file: typeof CHECKPOINT; readonly by: number };
 
 export const SECTOR_BYTES = 512;
 /** How much later a file was touched than it was closed, in seconds. */
 const TOUCHED_S = 60;
 /** Of an `.index`: its entries follow. */
 const INDEX_HEADER_BYTES = 72;
-const CHECKPOINT = "checkpoint";
+/** No record is so short that another one begins there. */
+const BESIDE = [-1, 1];
 
 export const shownDamage = (damage: Damage): string =>
   damage.kind === "sectors"
     ? damage.hits.map(({ file, sector, how }) => `${how} sector ${sector} of ${file}`).join(" and ")
-    : `${damage.kind} ${"at" in damage ? `${damage.at} ` : "bit" in damage ? `${damage.bit} ` : ""}of ${damage.file}${fateOf(damage) === undefined ? "" : `, checkpoint ${fateOf(damage)}`}${isTouched(damage) ? ", touched" : ""}`;
+    : `${damage.kind} ${"at" in damage ? `${damage.at} ` : "bit" in damage ? `${damage.bit} ` : "by" in damage ? `${damage.by} ` : ""}of ${damage.file}${fateOf(damage) === undefined ? "" : `, checkpoint ${fateOf(damage)}`}${isTouched(damage) ? ", touched" : ""}`;
 
 export const fateOf = (damage: Damage): Fate | undefined => ("checkpoint" in damage ? damage.checkpoint : undefined);
 
@@ -48,7 +53,8 @@ export const fateOf = (damage: Damage): Fate | undefined => ("checkpoint" in dam
 export const isTouched = (damage: Damage): boolean => "touched" in damage;
 
 /** It concerns a whole file, so there are few like it. */
-export const isRare = ({ kind }: Damage): boolean => kind === "older" || kind === "remove" || kind === "touch";
+export const isRare = ({ kind }: Damage): boolean =>
+  kind === "older" || kind === "remove" || kind === "touch" || kind === "misplace";
 
 /** The same for all damages of a shape that are alike: of one kind, in one part of one file. */
 export function groupOf(shape: Shape, damage: Damage): string {
@@ -80,6 +86,7 @@ export function firstByte(damage: Damage, file: string): number | undefined {
     case "remove":
       return 0;
     case "touch":
+    case "misplace":
       return undefined;
   }
 }
@@ -142,6 +149,9 @@ function applyToFile(
     }
     case "remove":
       files.delete(file);
+      break;
+    case "misplace":
+      change(withPlace(bytes, (readCheckpoint(files.get(file))?.position ?? 0) + damage.by));
       break;
   }
 }
@@ -246,6 +256,9 @@ function ofFile({ after }: Shape, file: string): Damage[] {
     { kind: "older", file },
     { kind: "remove", file },
   ];
+  if (file === CHECKPOINT && (readCheckpoint(after.get(file))?.position ?? 0) > 1) {
+    for (const by of BESIDE) all.push({ kind: "misplace", file, by });
+  }
   for (let at = 0; at <= bytes.length; at++) {
     // Zeros are cut and flipped in fewer places: they are all alike.
     const dull = bytes[at] === 0 && bytes[at - 1] === 0 && bytes[at + 1] === 0 && at % 64 !== 0;

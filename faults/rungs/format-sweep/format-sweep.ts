@@ -146,7 +146,7 @@ export const formatSweep: Rung = {
 Logs of eleven shapes (fresh, behind a checkpoint, torn before, sealed, over two segments, several segments unsealed, behind retention, closed cleanly, …), on both paths and in both
 formats, as a crash leaves them just after a batch. Then one damage: the segment is cut at every byte (in the last batch also with the checkpoint as it was before, and without one), or zero from every byte on; every bit of the last batch, and one of each byte
 before it, is flipped, after a clean stop also with another time of the file, as whoever touches it leaves it; each sector of 512 bytes is zeroed, garbled or taken from before the batch, those of the last batch in all pairs, too; index, checkpoint and
-\`partition.json\` are cut at every byte, flipped in every bit, their sectors damaged in the same ways, replaced by their older state, removed.
+\`partition.json\` are cut at every byte, flipped in every bit, their sectors damaged in the same ways, replaced by their older state, removed; a checkpoint that is whole names a place one byte beside.
 
 The oracle is a model of its own, written from [storage-format.md](storage-format.md). What opens is a prefix of what was written; it holds everything below the checkpoint and in
 sealed segments, and everything before the damage; in \`crc32c\` no record is made up, in \`plain\` none below the damage. Or the partition refuses, with the file in its words, and

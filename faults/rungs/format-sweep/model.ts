@@ -45,6 +45,18 @@ export interface CheckpointClaim {
 const SLOT_BYTES = 4096;
 const SLOTS = 2;
 
+/** The same file, its newer slot with another position and the sum of that. */
+export function withPlace(bytes: Uint8Array, position: number): Uint8Array {
+  const changed = Uint8Array.from(bytes);
+  const slots = [0, SLOT_BYTES].map((from) => changed.subarray(from, from + SLOT_BYTES));
+  const sequences = slots.map((slot) => readCheckpoint({ bytes: slot, mtime: 0 })?.sequence ?? -1);
+  const newer = slots[sequences[1] > sequences[0] ? 1 : 0];
+  const view = new DataView(newer.buffer, newer.byteOffset, newer.length);
+  view.setUint32(40, position);
+  view.setUint32(4, crc32c(view, 8, view.getUint32(8)));
+  return changed;
+}
+
 /** The newer of the whole slots of a checkpoint file. */
 export function readCheckpoint(file: KeptFile | undefined): CheckpointClaim | undefined {
   if (file === undefined) return undefined;

@@ -46,6 +46,9 @@ export function expected(shape: Shape, damage: Damage, damaged: Snapshot): Expec
   // torn write can damage the other one alone.
   const [file] = files;
   const isMark = file === "checkpoint" && !countsAsBefore(after.get(file), damaged.get(file));
+  if (damage.kind === "misplace") {
+    return { ...whole, mayRefuse: true, mayNotOpen: "a checkpoint whose place is none of the records" };
+  }
   const seeks = file.endsWith(".index") ? true : undefined;
   return { ...whole, seeks, mayRefuse: file === "partition.json" || isMark };
 }
