@@ -48,14 +48,18 @@ function counted({ counts }: Sum, first: readonly string[] = [], only = false): 
 const judged = ({ counts, failures, skipped, rung }: Outcome): boolean =>
   failures.length === 0 && Object.keys(counts).length > 0 && !skipped.some(({ what }) => what === rung);
 
-function table(rungs: readonly Rung[], sums: ReadonlyMap<string, Sum>): string[] {
+function table(
+  rungs: readonly Rung[],
+  by: (rung: Rung) => readonly Outcome[],
+  sums: ReadonlyMap<string, Sum>,
+): string[] {
   const rows = rungs.map((rung) => {
     const sum = sums.get(rung.name)!;
     const ran = sum.runs === 0 ? "not run" : `${sum.runs} in ${hours(sum.seconds)}`;
     const cells = [
       `[${rung.name}](#${rung.name})`,
       ran,
-      counted(sum, rung.headline, true),
+      rung.notesOf?.(by(rung))[0] ?? counted(sum, rung.headline, true),
       sum.runs === 0 ? "" : sum.losses,
       sum.failed || "",
     ];
@@ -90,7 +94,7 @@ function section(rung: Rung, outcomes: readonly Outcome[], sum: Sum): string[] {
       "",
     );
   }
-  const notes = rung.notesOf?.(green) ?? last?.notes ?? [];
+  const notes = rung.notesOf?.(outcomes) ?? last?.notes ?? [];
   if (notes.length > 0) lines.push(...notes, "");
   if (skipped.length > 0) lines.push(...skipped.map(({ what, why }) => `- Skipped: ${what}: ${why}`), "");
   return lines;
@@ -124,7 +128,7 @@ export function trustPage(rungs: readonly Rung[], outcomes: readonly Outcome[], 
     "",
     places(outcomes),
     "",
-    ...table(rungs, sums),
+    ...table(rungs, by, sums),
     "",
     ...rungs.flatMap((rung) => section(rung, by(rung), sums.get(rung.name)!)),
     "## Bugs that it found",

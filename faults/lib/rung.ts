@@ -17,7 +17,7 @@ export interface Rung {
   readonly parts?: true;
   /** Takes --only, which chooses among these. */
   readonly only?: Choice;
-  /** For the page, out of the runs that found nothing, oldest first, instead of the last one's notes. */
+  /** For the page, out of all runs, oldest first, instead of the last one's notes. The first line is its row's, too. */
   readonly notesOf?: (runs: readonly Pick<RungResult, "notes">[]) => string[];
 }
 
