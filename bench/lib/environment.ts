@@ -1,7 +1,7 @@
 // The facts without which a figure is no figure: machine, system, versions, commit, and the state of the stand that results depend on.
 
 import { execFile } from "node:child_process";
-import { readFile, statfs } from "node:fs/promises";
+import { readFile, realpath, statfs } from "node:fs/promises";
 import { cpus, loadavg, release, totalmem } from "node:os";
 import { promisify } from "node:util";
 
@@ -29,6 +29,11 @@ export interface Environment {
   readonly freePageReporting: boolean;
 }
 
+const UNKNOWN = "unknown";
+
+/** Behind the commit when what ran is in none. */
+export const LOCAL_CHANGES = "with local changes";
+
 export class UnfitStand extends Error {
   override readonly name = "UnfitStand";
 }
@@ -55,7 +60,7 @@ const textOf = (path: string): Promise<string> => readFile(path, "utf8").catch((
 async function outputOf(command: string, args: readonly string[], cwd?: string): Promise<string> {
   return run(command, args, { cwd }).then(
     ({ stdout }) => stdout.trim(),
-    () => "unknown",
+    () => UNKNOWN,
   );
 }
 
@@ -64,11 +69,15 @@ interface Mount {
   readonly options: string;
 }
 
-/** The mount that holds `directory`: the longest mount point that is a prefix of it. */
+/** `/proc/mounts` writes blanks, tabs, line ends and backslashes in octal. */
+const unescaped = (text: string): string =>
+  text.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+
+/** The mount that holds `directory`, a path without links: the longest mount point that is a prefix of it. */
 export function mountOf(mounts: string, directory: string): Mount {
   let best: Mount & { point: string } = { point: "", type: "unknown", options: "" };
   for (const line of mounts.split("\n")) {
-    const [, point, type, options] = line.split(" ");
+    const [, point, type, options] = line.split(" ").map(unescaped);
     if (point === undefined || options === undefined || point.length < best.point.length) continue;
     if (point === "/" || directory === point || directory.startsWith(`${point}/`)) best = { point, type, options };
   }
@@ -85,8 +94,9 @@ export function schedulingOf(stat: string): string {
 }
 
 export async function environment(directory: string, repository: string): Promise<Environment> {
-  const mount = mountOf(await textOf("/proc/mounts"), directory);
+  const mount = mountOf(await textOf("/proc/mounts"), await realpath(directory));
   const commit = await outputOf("git", ["rev-parse", "--short", "HEAD"], repository);
+  const [compiler, ...flags] = (process.env.CXX || "g++").split(" ");
   const changed = await outputOf("git", ["status", "--porcelain", "--untracked-files=no"], repository);
   return {
     date: new Date().toISOString().slice(0, 16).replace("T", " "),
@@ -98,8 +108,8 @@ export async function environment(directory: string, repository: string): Promis
     mountOptions: mount.options,
     node: process.versions.node,
     v8: process.versions.v8,
-    compiler: (await outputOf(process.env.CXX ?? "g++", ["--version"])).split("\n")[0],
-    commit: changed === "" ? commit : `${commit} with local changes`,
+    compiler: (await outputOf(compiler, [...flags, "--version"])).split("\n")[0],
+    commit: changed === "" || commit === UNKNOWN ? commit : `${commit} ${LOCAL_CHANGES}`,
     load: loadavg()
       .map((load) => load.toFixed(2))
       .join(" "),

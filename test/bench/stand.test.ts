@@ -1,6 +1,8 @@
 // What the bench says about the machine, and the places where it refuses to measure.
 
 import { existsSync } from "node:fs";
+import { symlink } from "node:fs/promises";
+import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { cpuOf, machineCpu, parseMachineStat, parseProcessStat } from "../../bench/lib/cpu.js";
 import { environment, mountOf, refuseMemory, schedulingOf, UnfitStand } from "../../bench/lib/environment.js";
@@ -17,6 +19,18 @@ describe("the stand", () => {
     expect(mountOf(mounts, "/data/log")).toEqual({ type: "xfs", options: "rw,noatime" });
     expect(mountOf(mounts, "/data/tmp")).toEqual({ type: "tmpfs", options: "rw" });
     expect(mountOf(mounts, "/database")).toEqual({ type: "ext4", options: "rw" });
+  });
+
+  it("finds a mount whose name holds blanks, tabs and backslashes, which the kernel writes in octal", () => {
+    const mounts = "/dev/a / ext4 rw 0 0\n/dev/b /my\\040data\\011x\\134y xfs rw 0 0";
+    expect(mountOf(mounts, "/my data\tx\\y/log").type).toBe("xfs");
+  });
+
+  it.skipIf(!existsSync("/proc/self/mounts"))("names the file system of where a link leads", async () => {
+    const link = join(tempDir(), "link");
+    await symlink("/proc", link);
+    expect((await environment(link, process.cwd())).fileSystem).toBe("proc");
+    expect((await environment(relative(process.cwd(), link), process.cwd())).fileSystem).toBe("proc");
   });
 
   it("reads processor time of a process whose name holds blanks and brackets", () => {
