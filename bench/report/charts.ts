@@ -47,6 +47,8 @@ export interface TimeChart {
   readonly label: string;
   readonly unit: string;
   readonly intervalMs: number;
+  /** Which sample it is the course of. */
+  readonly drawn: string;
   readonly curves: readonly TimeCurve[];
 }
 
@@ -123,5 +125,11 @@ function timesOf(one: CaseResult, series: SeriesOf): TimeChart[] {
   const curves = curvesOf(one, series, ({ timeline }) =>
     timeline === undefined || timeline.rates.length < INTERVALS_MIN ? undefined : timeline.rates,
   ).map((curve) => ({ ...curve, figures: timelineFigures({ intervalMs, rates: curve.values }) }));
-  return curves.length === 0 ? [] : [{ label: caseName(one), unit: one.unit, intervalMs, curves }];
+  return curves.length === 0 ? [] : [{ label: caseName(one), unit: one.unit, intervalMs, drawn: drawnOf(one), curves }];
+}
+
+/** All sides of a case have as many samples. */
+function drawnOf({ sides }: CaseResult): string {
+  const samples = sides[0].value.samples;
+  return samples === 1 ? "the only sample" : `middle of ${samples} samples`;
 }

@@ -111,10 +111,13 @@ const worstMarks = (chart) => ({
 });
 
 function drawTimes(figure, chart) {
-  const show = legendOf(figure, { ...chart, label: `${chart.label}, ${chart.unit}` }, ({ values, figures }, index) =>
-    index === undefined
-      ? `median ${short(figures.median)}, worst ${short(figures.worst)} (${figures.steadiness.toFixed(2)} of it)`
-      : short(values[index]),
+  const show = legendOf(
+    figure,
+    { ...chart, label: `${chart.label}, ${chart.unit}, ${chart.drawn}` },
+    ({ values, figures }, index) =>
+      index === undefined
+        ? `median ${short(figures.median)}, worst ${short(figures.worst)} (${figures.steadiness.toFixed(2)} of it)`
+        : short(values[index]),
   );
   const longest = Math.max(...chart.curves.map(({ values }) => values.length));
   const seconds = Array.from({ length: longest }, (_, at) => (at * chart.intervalMs) / 1000);

@@ -20,7 +20,7 @@ export function picturesOf(section: SectionResult): Picture[] {
     made.push({ kind: "latency", title: name, svg: percentilesSvg(percentiles, name) });
   }
   if (times.length > 0) {
-    const name = `${title}: over time`;
+    const name = `${title}: over time, ${[...new Set(times.map(({ drawn }) => drawn))].join(" or ")}`;
     made.push({ kind: "time", title: name, svg: timesSvg(times, name) });
   }
   return made;

@@ -170,7 +170,7 @@ const withWorst = ({ name, series, figures }: TimeCurve): { name: string; series
 
 /** Each chart over the whole width, its worst interval marked on every curve. */
 export function timesSvg(charts: readonly TimeChart[], title: string): string {
-  const parts = charts.map(({ label, unit, intervalMs, curves }, index) => {
+  const parts = charts.map(({ label, unit, intervalMs, drawn, curves }, index) => {
     const y0 = index * PANEL.height;
     const [left, right] = [72, WIDTH - 40];
     const [top, bottom] = [y0 + PANEL.top, y0 + PANEL.height - PANEL.bottom];
@@ -180,7 +180,12 @@ export function timesSvg(charts: readonly TimeChart[], title: string): string {
     const x = scaleLinear(0, Math.max(1, longest - 1), left, right);
     const seconds = (at: number): string => `${shortNumber((at * intervalMs) / 1000)} s`;
     return [
-      text(8, y0 + 16, "h", `${clip(label, 90)} <tspan class="q" font-weight="400">${escapeXml(unit)}</tspan>`),
+      text(
+        8,
+        y0 + 16,
+        "h",
+        `${clip(label, 90)} <tspan class="q" font-weight="400">${escapeXml(`${unit}, ${drawn}`)}</tspan>`,
+      ),
       legend(8, y0 + 34, curves.map(withWorst)),
       ...[0, 0.25, 0.5, 0.75, 1].map((part) => {
         const value = highest * part;

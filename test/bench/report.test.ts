@@ -62,6 +62,24 @@ describe("the charts of a section", () => {
   });
 });
 
+describe("the course of time", () => {
+  it("is that of one sample, and its titles say which", async () => {
+    const of = await section();
+    expect(chartsOf(of).times[0]?.drawn).toBe("middle of 2 samples");
+    const picture = picturesOf(of).find(({ kind }) => kind === "time");
+    expect(picture?.title).toBe("Title of forced: over time, middle of 2 samples");
+    expect(picture?.svg).toMatch(/requests\/s, middle of 2 samples<\/tspan>/);
+    const [one] = of.cases;
+    const single = { ...one, sides: one.sides.map((side) => ({ ...side, value: { ...side.value, samples: 1 } })) };
+    expect(chartsOf({ cases: [single] }).times[0]?.drawn).toBe("the only sample");
+  });
+
+  it("is said to be that sample's in the page, too", async () => {
+    expect(await readFile("bench/report/page.mjs", "utf8")).toContain("chart.drawn");
+    expect(html(runOf([await section()]), { style: "", script: "" })).toContain('"drawn":"middle of 2 samples"');
+  });
+});
+
 describe("the pictures", () => {
   it("are as long as the numbers say", async () => {
     const svg = barsSvg(chartsOf(await section()).bars, "t");
