@@ -23,7 +23,7 @@ export class WatchedServer {
     child: ChildProcess,
     readonly port: number,
   ) {
-    this.#child = endsWithUs(child);
+    this.#child = child;
     this.#exit = once(child, "exit");
   }
 
@@ -37,9 +37,9 @@ export class WatchedServer {
       program,
       JSON.stringify({ port: 0, "ops.enabled": false, ...settings }),
     ];
-    const child = spawn(process.execPath, loop ? [...args, "--loop"] : args, {
-      stdio: ["ignore", "pipe", "inherit", "ipc"],
-    });
+    const child = endsWithUs(
+      spawn(process.execPath, loop ? [...args, "--loop"] : args, { stdio: ["ignore", "pipe", "inherit", "ipc"] }),
+    );
     return new Promise((resolve, reject) => {
       const late = setTimeout(() => fail(new Error(`no ready line within ${READY_MS} ms`)), READY_MS);
       const fail = (error: Error): void => {
