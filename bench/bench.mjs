@@ -1,4 +1,4 @@
-// `npm run bench`: makes the checkout ready (addon, broker), builds the native tools, bundles bench/ and runs it. See main.ts for its flags.
+// `npm run bench`: builds the native tools, makes the checkout ready (addon, broker), bundles bench/ and runs it. Flags: command-line.mjs.
 
 import { readdirSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -7,6 +7,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { bundlePrograms } from "../scripts/lib/programs.mjs";
 import { setupOrExit } from "../scripts/setup.mjs";
 import { buildTools, toolsDirectory } from "./build.mjs";
+import { HINT, parseCommandLine, UsageError, usage } from "./command-line.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(here);
@@ -40,9 +41,40 @@ export async function bundlePage() {
   return outdir;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+/** Arguments first, then what takes long and writes. Resolves when it has ended, with the exit code set. */
+async function begin(argv) {
+  let command;
+  try {
+    ({ command } = parseCommandLine(argv));
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return end(2, `${error.message}\n${HINT}`);
+  }
+  if (command === "help") {
+    process.stdout.write(`${usage()}\n`);
+    return;
+  }
+  let paths;
+  try {
+    if (command === "run" || command === "peers") paths = await buildTools();
+  } catch (error) {
+    return end(error.exitCode ?? 1, error.message);
+  }
   await setupOrExit();
-  const [paths, bundled] = await Promise.all([buildTools(), bundleBench(), bundlePage()]);
+  let bundled;
+  try {
+    [bundled] = await Promise.all([bundleBench(), bundlePage()]);
+  } catch (error) {
+    // esbuild has shown where.
+    return end(1, `bench/ cannot be bundled: ${error.message.split("\n")[0]}`);
+  }
   const { runMain } = await import(pathToFileURL(join(bundled, "main.js")).href);
-  await runMain(root, paths, process.argv.slice(2));
+  await runMain(root, paths, argv);
 }
+
+function end(code, why) {
+  process.stderr.write(`${why}\n`);
+  process.exitCode = code;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await begin(process.argv.slice(2));

@@ -10,6 +10,14 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const here = dirname(fileURLToPath(import.meta.url));
 const sources = join(here, "floor");
+/** Said in its message, and not more: there is nothing to look for in the bench. */
+export class NoTools extends Error {
+  constructor(message, exitCode) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
 export const toolsDirectory = join(here, "..", ".cache", "bench");
 
 const TOOLS = { floor: ["common", "floor"], loadgen: ["common", "loadgen"], waiters: ["common", "waiters"] };
@@ -26,27 +34,38 @@ async function modified(path) {
   );
 }
 
-async function buildTool(name, directories, flags) {
+async function buildTool(name, directories, flags, into) {
   const files = (await Promise.all(directories.map(filesOf))).flat();
-  const binary = join(toolsDirectory, name);
+  const binary = join(into, name);
   const newest = Math.max(...(await Promise.all([...files, fileURLToPath(import.meta.url)].map(modified))));
   if ((await modified(binary)) > newest) return binary;
-  const compiler = process.env.CXX ?? "g++";
+  const [compiler, ...first] = (process.env.CXX || "g++").split(" ");
   // Renamed into place, so that two builds at once never run half a binary.
   const partial = `${binary}.${process.pid}`;
-  await run(compiler, [...flags, "-I", sources, "-o", partial, ...files.filter((f) => f.endsWith(".cc")), "-pthread"]);
+  const units = files.filter((file) => file.endsWith(".cc"));
+  await run(compiler, [...first, ...flags, "-I", sources, "-o", partial, ...units, "-pthread"]).catch((error) => {
+    throw noTool(name, compiler, error);
+  });
   await rename(partial, binary);
   return binary;
 }
 
-/** Paths of the tools, built if need be. */
-export async function buildTools() {
-  await mkdir(toolsDirectory, { recursive: true });
+function noTool(name, compiler, { code, stderr = "" }) {
+  if (code === "ENOENT" || code === "EACCES") {
+    const asked = process.env.CXX ? "CXX names it" : "set CXX to another one, or install g++";
+    return new NoTools(`there is no C++ compiler ${compiler}, and the bench's tools need one: ${asked}`, 2);
+  }
+  return new NoTools(`${stderr.trim()}\n${name} does not build (${compiler} ended with ${code})`.trim(), 1);
+}
+
+/** Paths of the tools, built if need be. Throws NoTools. */
+export async function buildTools(into = toolsDirectory) {
+  await mkdir(into, { recursive: true });
   const flags = ["-std=c++17", "-O3", "-g", "-Wall", "-Wextra", "-Werror", "-fno-exceptions", "-fno-rtti"];
   if (process.arch === "x64") flags.push("-msse4.2");
   if (process.arch === "arm64" && process.platform === "linux") flags.push("-march=armv8-a+crc");
   const built = await Promise.all(
-    Object.entries(TOOLS).map(async ([name, directories]) => [name, await buildTool(name, directories, flags)]),
+    Object.entries(TOOLS).map(async ([name, directories]) => [name, await buildTool(name, directories, flags, into)]),
   );
   return Object.fromEntries(built);
 }

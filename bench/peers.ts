@@ -4,6 +4,7 @@
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { countsLine } from "./check-run.js";
 import { environment } from "./lib/environment.js";
 import { type CaseResult, measureCase } from "./lib/figures.js";
 import { replace } from "./lib/results.js";
@@ -17,7 +18,7 @@ import type { Peer, Setting } from "./peers/peer.js";
 import type { Found } from "./peers/programs.js";
 import { redisPeer, redisSettings } from "./peers/redis.js";
 
-interface Entry {
+export interface Entry {
   readonly id: Peer["id"];
   readonly name: string;
   readonly settings: readonly Setting[];
@@ -33,34 +34,48 @@ const PEERS: readonly Entry[] = [
 /** By timers, on loopback, too; millrace's own choose another one. */
 const PACING: ReadonlySet<string> = new Set(["bbr", "bbr2", "bbr3"]);
 
-export const peerNames: readonly string[] = PEERS.map(({ id }) => id);
-
 /** Resolves to the exit code: 1 when something could not be had. */
 export async function fetchAll({ root, progress }: Pick<Stand, "root" | "progress">): Promise<number> {
   return (await fetchPeers(root, progress)).size === 0 ? 0 : 1;
 }
 
-/** Asks those named, or all. Samples of a quick run are too few and short for the page, which then stays as it is. */
-export async function askPeers(stand: Stand, names: readonly string[], report: boolean): Promise<number> {
+/**
+ * Samples of a quick run are too few and short for the page, which then stays as it is. Resolves to the exit code: 1 when a case failed;
+ * what cannot be had is skipped, and no failure.
+ */
+export async function askPeers(
+  stand: Stand,
+  names: readonly string[],
+  report: boolean,
+  entries: readonly Entry[] = PEERS,
+): Promise<number> {
   const { congestionControl } = await environment(stand.directory, stand.root);
   if (PACING.has(congestionControl))
     stand.progress(`The peers' connections are paced by ${congestionControl}: see docs/peers.md.`);
-  for (const entry of PEERS) {
-    if (names.length > 0 && !names.includes(entry.id)) continue;
+  const skipped: string[] = [];
+  const counts = { passed: 0, failed: 0 };
+  for (const entry of entries) {
+    if (!names.includes(entry.id)) continue;
     const found = await entry.find(stand.root);
     if ("missing" in found) {
       stand.progress(`\n${entry.name}: skipped: ${found.missing}`);
+      skipped.push(`${entry.name}: ${found.missing}`);
       continue;
     }
     stand.progress(`\n${entry.name} ${found.version}`);
     const result = await ask(stand, found.there);
+    counts.passed += result.cases?.length ?? 0;
+    counts.failed += Object.keys(result.failed ?? {}).length;
     const kept = report && !stand.quick;
     // Every sample with what it cost and what others took meanwhile: the page has medians.
     await replace(resultPath(stand.root, entry.id, kept ? "" : "-aside"), JSON.stringify(result));
     if (!kept) process.stdout.write(peersPage([result]));
   }
-  if (report && !stand.quick) await writePage(stand);
-  return 0;
+  const measured = counts.passed + counts.failed > 0;
+  if (measured && report && !stand.quick) await writePage(stand);
+  if (!measured) stand.progress(`\nNothing was measured, and docs/peers.md stays as it is. ${skipped.join(". ")}.`);
+  stand.progress(countsLine({ ...counts, skipped: skipped.length }));
+  return counts.failed === 0 ? 0 : 1;
 }
 
 async function ask(stand: Stand, peer: Peer): Promise<PeerResult> {

@@ -11,13 +11,30 @@ export function resultPath(directory: string, { environment }: Pick<RunResult, "
 export const writeResult = (path: string, result: RunResult): Promise<void> =>
   replace(path, `${JSON.stringify(result, undefined, 2)}\n`);
 
-export async function readResult(path: string): Promise<RunResult> {
-  const result = JSON.parse(await readFile(path, "utf8")) as RunResult;
-  if (result.environment?.commit === undefined || !Array.isArray(result.sections)) {
-    throw new Error(`${path} is not a result of this bench`);
-  }
-  return result;
+/** A file that was asked for, and is none of the bench's. */
+export class NoResult extends Error {
+  override readonly name = "NoResult";
 }
+
+/** Throws {@link NoResult}. */
+export async function readResult(path: string): Promise<RunResult> {
+  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    throw new NoResult(error.code === "ENOENT" ? `there is no ${path}` : `${path} cannot be read: ${error.code}`);
+  });
+  try {
+    const result = JSON.parse(text) as RunResult;
+    if (isResult(result)) return result;
+  } catch {
+    // no JSON
+  }
+  throw new NoResult(`${path} is not a result of this bench`);
+}
+
+const isResult = ({ environment, freshMemory, sections }: Partial<RunResult>): boolean =>
+  [environment?.date, environment?.commit].every((fact) => typeof fact === "string") &&
+  freshMemory !== undefined &&
+  Array.isArray(sections) &&
+  sections.every(({ name, cases }: Partial<SectionResult>) => typeof name === "string" && Array.isArray(cases));
 
 /**
  * One result out of several runs. A later one's sections take the place of those of the same name, others are added in the order of

@@ -13,6 +13,7 @@ import {
   type At,
   BATCH,
   CONNECTIONS,
+  closedLoopLabel,
   DEPTH,
   type Peer,
   RECORD_BYTES,
@@ -94,7 +95,7 @@ async function warm(lease: Lease, { pipelined }: Peer, setting: Setting): Promis
 function closedLoopCase(stand: Stand, peer: Peer, setting: Setting, ours: Host, theirs: Host): Case {
   const load = { ...CLOSED_LOOP, ack: ackFor(setting) };
   return {
-    label: `${setting.name}: ${CONNECTIONS} connections, one record in flight each, native tools`,
+    label: closedLoopLabel(setting.name, "native tools"),
     flush: flushOf(setting),
     unit: "records/s",
     sample: `${secondsOf(stand)} s`,
@@ -105,7 +106,7 @@ function closedLoopCase(stand: Stand, peer: Peer, setting: Setting, ours: Host, 
 function nodeCase(stand: Stand, peer: Peer, setting: Setting, ours: Host, theirs: Host): Case {
   const flags = { ...CLOSED_LOOP, ack: ackFor(setting) };
   return {
-    label: `${setting.name}: ${CONNECTIONS} connections, one record in flight each, Node clients`,
+    label: closedLoopLabel(setting.name, "Node clients"),
     flush: flushOf(setting),
     unit: "records/s",
     sample: `${secondsOf(stand)} s`,

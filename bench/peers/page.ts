@@ -1,9 +1,11 @@
 // The page about the peers (docs/peers.md): what each promises when it acknowledges, what in the comparison flatters whom, and the figures, each
 // peer's out of the last run that asked for it. Pure.
 
-import type { Environment } from "../lib/environment.js";
+import { type Environment, LOCAL_CHANGES } from "../lib/environment.js";
 import { type CaseResult, type SideResult, shortNumber } from "../lib/figures.js";
+import { goalRows } from "../lib/goals.js";
 import { OTHERS } from "../lib/report.js";
+import { peerGoalsOf } from "./goals.js";
 import type { Setting } from "./peer.js";
 
 /** More than this of the machine and the figures say as much about the others. */
@@ -83,7 +85,16 @@ const OURS: readonly (readonly [string, string])[] = [
 ];
 
 export function peersPage(results: readonly PeerResult[]): string {
-  return `${[INTRO + promises(results), FAIRNESS, ...results.map(section)].join("\n")}`;
+  return `${[INTRO + goals(results) + promises(results), FAIRNESS, ...results.map(section)].join("\n")}`;
+}
+
+const GOALS =
+  "What was asked before it was measured, and what came of it: medians of the pairs, with the lowest and the highest. " +
+  "[decisions.md](decisions.md) has the measurements.";
+
+function goals(results: readonly PeerResult[]): string {
+  const asked = peerGoalsOf(results);
+  return asked.length === 0 ? "" : ["## Goals", "", GOALS, "", ...goalRows(asked), "", ""].join("\n");
 }
 
 function promises(results: readonly PeerResult[]): string {
@@ -114,6 +125,9 @@ function section(result: PeerResult): string {
   return [
     `## ${name} ${version}`,
     "",
+    ...(e.commit.includes(LOCAL_CHANGES)
+      ? [`**Cannot be repeated:** measured at commit ${e.commit}, so what ran is in no commit.`, ""]
+      : []),
     ...(others > OTHERS_MAX
       ? [
           `**Doubtful:** other programs used up to ${others.toFixed(1)} of the ${e.cores} cores meanwhile (column *${OTHERS}*). Rates and ratios are of such an hour; ` +

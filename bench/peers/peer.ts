@@ -93,6 +93,9 @@ export const shown = ({ command, args }: ToolRun, at: At): string =>
 
 export const PAYLOAD = "x".repeat(RECORD_BYTES);
 export const CONNECTIONS = 64;
+/** Of the case of one setting, by whose clients load it. */
+export const closedLoopLabel = (setting: string, clients: "native tools" | "Node clients"): string =>
+  `${setting}: ${CONNECTIONS} connections, one record in flight each, ${clients}`;
 /** Pipelined: requests in flight, and records in each. */
 export const DEPTH = 256;
 export const BATCH = 10;

@@ -4,7 +4,16 @@
 import { type CaseResult, costs, detailText, shortNumber } from "../lib/figures.js";
 import { type GoalResult, goalsOf, verdictText } from "../lib/goals.js";
 import { improvements, PROFILES } from "../lib/profiles.js";
-import { doubtful, factsOf, GOALS, intro, type RunResult, runOf, type SectionResult } from "../lib/report.js";
+import {
+  doubtful,
+  factsOf,
+  GOALS,
+  intro,
+  type RunResult,
+  runOf,
+  type SectionResult,
+  unrepeatable,
+} from "../lib/report.js";
 import { chartsOf, PERCENTILES } from "./charts.js";
 import { barsSvg, escapeXml, SERIES_DARK, SERIES_LIGHT } from "./svg.js";
 
@@ -17,7 +26,7 @@ export interface PageAssets {
 export function html(result: RunResult, { style, script }: PageAssets): string {
   const { sections } = result;
   const goals = goalsOf(sections, result.asked);
-  const warning = doubtful(result);
+  const warnings = [unrepeatable(result), doubtful(result)].flatMap((warning) => warning ?? []);
   return [
     "<!doctype html>",
     `<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">`,
@@ -25,7 +34,7 @@ export function html(result: RunResult, { style, script }: PageAssets): string {
     `<nav aria-label="questions"><h2>Questions</h2><ol>${goals.length === 0 ? "" : '<li><a href="#goals">Goals</a></li>'}<li><a href="#profiles">Before and after</a></li>${sections.map(entry).join("")}</ol></nav>`,
     "<main><header><h1>Figures</h1>",
     `<p>${prose(intro(result))}</p>`,
-    warning === undefined ? "" : `<p class="warning">${prose(warning)}</p>`,
+    ...warnings.map((warning) => `<p class="warning">${prose(warning)}</p>`),
     `<dl class="facts">${factsOf(result)
       .map(([name, fact]) => `<dt>${escapeXml(name)}</dt><dd>${prose(fact)}</dd>`)
       .join("")}</dl></header>`,

@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { PEERS, QUESTIONS, usage } from "../../bench/command-line.mjs";
 import { checked, questions } from "../../bench/questions.js";
 import { root } from "../rules/sources.js";
 
@@ -13,6 +14,12 @@ it("have names of their own, which docs/benchmarks.md explains, and no others", 
   expect(new Set(names).size).toBe(names.length);
   const explained = [...read("docs/benchmarks.md").matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name]) => name);
   expect(explained.toSorted()).toEqual(names.toSorted());
+});
+
+it("stand in the help, which is shown before anything is bundled, in their order and with their titles", () => {
+  expect(Object.entries(QUESTIONS)).toEqual(questions.map(({ name, title }) => [name, title]));
+  for (const { name, title } of questions) expect(usage()).toContain(`  ${name.padEnd(20)} ${title}`);
+  expect(usage()).toContain(`peers [${PEERS.join("] [")}]`);
 });
 
 it("that CI checks are asked, and their ratios are recorded", () => {

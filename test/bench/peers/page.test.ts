@@ -1,12 +1,18 @@
 // The page about the peers: ratios are millrace's, skipped peers have a reason, and promises stand beside figures.
 
+import { readdir } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import type { Environment } from "../../../bench/lib/environment.js";
-import { type Case, measureCase } from "../../../bench/lib/figures.js";
+import { type Case, type CaseResult, caseName, measureCase } from "../../../bench/lib/figures.js";
 import { OTHERS } from "../../../bench/lib/report.js";
-import { ackFor, recordsFor } from "../../../bench/peers/cases.js";
+import type { Stand } from "../../../bench/lib/stand.js";
+import { ackFor, peerCases, recordsFor } from "../../../bench/peers/cases.js";
+import { peerGoals } from "../../../bench/peers/goals.js";
 import { type PeerResult, peersPage } from "../../../bench/peers/page.js";
-import { PAYLOAD, type Setting, shown } from "../../../bench/peers/peer.js";
+import { closedLoopLabel, PAYLOAD, type Peer, type Setting, shown } from "../../../bench/peers/peer.js";
+import { redisSettings } from "../../../bench/peers/redis.js";
+import { askPeers } from "../../../bench/peers.js";
+import { tempDir } from "../../support/tmp.js";
 
 const always: Setting = { name: "always", level: "forced", promise: "It was forced." };
 const environment = {
@@ -63,6 +69,12 @@ describe("the page about the peers", () => {
     expect(peersPage([await result()])).not.toContain("Doubtful");
   });
 
+  it("says of a peer measured with local changes that it cannot be repeated", async () => {
+    const changed = { ...environment, commit: "abc with local changes" };
+    expect(peersPage([{ ...(await result()), environment: changed }])).toContain("**Cannot be repeated:**");
+    expect(peersPage([await result()])).not.toContain("Cannot be repeated");
+  });
+
   it("says of a case that failed what failed, beside those that did not", async () => {
     const page = peersPage([{ ...(await result()), failed: { "one connection": "the tool gave up" } }]);
     expect(page).toContain("**one connection**: no figures. the tool gave up");
@@ -73,6 +85,76 @@ describe("the page about the peers", () => {
     const page = peersPage([{ name: "Other", skipped: "there is no other here" }]);
     expect(page).toContain("## Other\n\n*Skipped: there is no other here.*");
     expect(page).not.toContain("to the peer |");
+  });
+});
+
+describe("the goal beside Redis", () => {
+  const redis = async (tool: number, node: number): Promise<PeerResult> => {
+    const side = (name: string, value: number) => ({
+      ...{ name, command: name },
+      measure: () => Promise.resolve({ value, details: {} }),
+    });
+    const forced = (clients: "native tools" | "Node clients", name: string, value: number): Promise<CaseResult> =>
+      measureCase(
+        {
+          ...{
+            label: closedLoopLabel("appendfsync always", clients),
+            flush: "FORCED",
+            unit: "records/s",
+            sample: "3 s",
+          },
+          sides: [side(name, value), side("Redis Streams, tool", 100)],
+        },
+        1,
+      );
+    const cases = [
+      await forced("native tools", "millrace, loadgen", tool),
+      await forced("Node clients", "millrace, Node client", node),
+    ];
+    return { ...(await result()), name: "Redis Streams", cases };
+  };
+
+  it("stands above the figures: asked, is, and missed with the reason or met", async () => {
+    const [head] = peersPage([await redis(122, 258)]).split("## What an acknowledgement promises");
+    expect(head).toMatch(
+      /## Goals[\s\S]*, native tools \| at least 1\.3 \| 1\.22 \(1\.22 – 1\.22\) \| \*\*missed\*\*: both wait/,
+    );
+    expect(head).toMatch(/, Node clients \| at least 1\.3 \| 2\.58 \(2\.58 – 2\.58\) \| met \|/);
+  });
+
+  it("is not measured where Redis was skipped, and no goal of a page about others", async () => {
+    const skipped = peersPage([{ name: "Redis Streams", skipped: "there is none" }, await result()]);
+    expect(skipped.match(/\| at least 1\.3 \| {2}\| \*\*not measured\*\* in this run \|/g)).toHaveLength(2);
+    expect(peersPage([await result()])).not.toContain("## Goals");
+  });
+
+  it("names cases and sides that the comparison has", async () => {
+    const peer = { name: "Redis Streams", settings: redisSettings, node: { found: { there: "x", version: "1" } } };
+    const tool = { name: "t", warmRecords: 1, run: () => ({ command: "", args: [] }) };
+    const all = { ...peer, serverCommand: () => "", closedLoop: tool, pipelined: tool, read: () => tool };
+    const seen: string[] = [];
+    await peerCases({ quick: false } as Stand, all as unknown as Peer, async (one) => {
+      for (const { name } of one.sides) seen.push(`${caseName(one)}: ${name}`);
+    });
+    for (const { of, side } of peerGoals) expect(seen).toContain(`${of}: ${side}`);
+  });
+});
+
+describe("peers that cannot be had", () => {
+  it("are counted as skipped, with a line that says that nothing was measured and why, and the page stays", async () => {
+    const said: string[] = [];
+    const directory = tempDir();
+    const stand = { directory, root: directory, quick: false, progress: (text: string) => said.push(text) };
+    const entries = (["redis", "nats"] as const).map((id) => ({
+      ...{ id, name: id, settings: [] },
+      find: () => Promise.resolve({ missing: `there is no ${id}` }),
+    }));
+    expect(await askPeers(stand as unknown as Stand, ["redis", "nats"], true, entries)).toBe(0);
+    expect(said.at(-2)).toContain(
+      "Nothing was measured, and docs/peers.md stays as it is. redis: there is no redis. nats:",
+    );
+    expect(said.at(-1)).toBe("0 passed, 0 failed, 2 skipped");
+    expect(await readdir(directory)).toEqual([]);
   });
 });
 
