@@ -217,8 +217,8 @@ const checks: readonly Mutant[] = [
     name: "the checkpoint's place is compared with the records",
     safeguard: "check",
     file: "src/storage/recovery-plan.ts",
-    from: 'if (wrong === "checkpoint") throw wrongCheckpoint(segment, misfitByRecords(checkpoint));',
-    to: "",
+    from: "const { wrong, whole } = await judgeScanned(file, segment, next, mark, below, format, indexIntervalBytes);",
+    to: 'const { wrong, whole } = { wrong: "nothing", whole: undefined };',
     rung: "format-sweep",
   },
   {
