@@ -87,7 +87,8 @@ function section(rung: Rung, outcomes: readonly Outcome[], sum: Sum): string[] {
     "",
   ];
   if (sum.runs > 0) {
-    lines.push(`Tried: ${counted(sum, rung.headline)}. Losses: ${sum.losses}.`, "");
+    // What says it of all runs says it below.
+    if (rung.notesOf === undefined) lines.push(`Tried: ${counted(sum, rung.headline)}. Losses: ${sum.losses}.`, "");
     const more = seeds.length > SEEDS_SHOWN ? `, and ${seeds.length - SEEDS_SHOWN} more` : "";
     lines.push(
       `Seeds, ${seeds.length} of them: ${seeds.slice(-SEEDS_SHOWN).join(", ")}${more}. The last run: \`${last?.command}\`.`,
