@@ -148,23 +148,33 @@ async function run(command: string, args: readonly string[], cwd: string, env: R
 }
 
 const PROMPT = "=@=";
+/** A shell answers ^C in less, or has not taken it for what it was. */
+const INTERRUPT_MS = 2000;
 
 async function begin(terminal: Terminal, commands: string): Promise<void> {
   terminal.type(`${commands}; PS1='=@''= '\n`);
   await prompted(terminal);
 }
 
-const prompted = (terminal: Terminal) =>
-  expect.poll(() => plain(terminal.shown).trimEnd().endsWith(PROMPT), { timeout: 10_000 }).toBe(true);
+const isPrompted = ({ shown }: Terminal): boolean => plain(shown).trimEnd().endsWith(PROMPT);
+const prompted = (terminal: Terminal) => expect.poll(() => isPrompted(terminal), { timeout: 10_000 }).toBe(true);
 
 /** At a prompt, and back to one. */
 async function complete(terminal: Terminal, typed: string, completed: RegExp): Promise<void> {
   const from = terminal.shown.length;
   terminal.type(`${typed}\t`);
   await expect.poll(() => plain(terminal.shown.slice(from)), { timeout: 5000, message: typed }).toMatch(completed);
-  // ^C: another line.
-  terminal.type("\x03");
-  await prompted(terminal);
+  // ^C: another line. While a list is still drawn it ends that alone, and the line stays.
+  let since = Number.NEGATIVE_INFINITY;
+  const isBack = (): boolean => {
+    if (isPrompted(terminal)) return true;
+    if (performance.now() - since > INTERRUPT_MS) {
+      terminal.type("\x03");
+      since = performance.now();
+    }
+    return false;
+  };
+  await expect.poll(isBack, { timeout: 15_000 }).toBe(true);
 }
 
 const MOVES = new RegExp(`${String.fromCharCode(27)}\\[[0-9;?]*[a-zA-Z]`, "g");
