@@ -3,7 +3,6 @@
 
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type NativeFile, native } from "../src/native/binding.js";
 import type { Case, Sample, Side } from "./lib/figures.js";
 import type { Question } from "./lib/question.js";
@@ -21,8 +20,6 @@ const SEGMENT_BYTES = 16 * MiB;
 const READER_RATE = 100;
 /** The broker's code is compiled while it runs: what it does in its first second says nothing. */
 const WARM_UP_REQUESTS = 100_000;
-/** Often enough that what was read is never read again from the cache: a pass over the log takes longer. */
-const LOOK_EVERY_MS = 250;
 
 const settingsOf = (directory: string) => ({
   "data.dir": directory,
@@ -102,17 +99,11 @@ function sideOf(stand: Stand, directory: string, { name, load, cold }: Reader, p
         const first = (await server.look()).statistics;
         const reading = load === undefined ? undefined : stand.tools.load({ ...common, ...load });
         const producing = stand.tools.load({ ...common, ...produce });
-        const worst = { longestMs: 0, longestRunMs: 0, longestBlockedMs: 0 };
         let last = first;
-        for (let going = true; going; ) {
-          going = await Promise.race([producing.then(() => false), sleep(LOOK_EVERY_MS, true)]);
-          const { loop, statistics } = await server.look();
-          for (const key of ["longestMs", "longestRunMs", "longestBlockedMs"] as const) {
-            worst[key] = Math.max(worst[key], loop?.[key] ?? Number.NaN);
-          }
+        const pauses = await server.pausesDuring(producing, async ({ statistics }) => {
           last = statistics;
           if (cold) await dropper.dropBehind(statistics.sendfileBytes - first.sendfileBytes);
-        }
+        });
         const { latency } = await producing;
         const read: LoadResult | undefined = await reading;
         return {
@@ -123,9 +114,7 @@ function sideOf(stand: Stand, directory: string, { name, load, cold }: Reader, p
             "max µs": latency.maxUs,
             "read MB/s": (read?.payloadBytesPerSecond ?? 0) / 1e6,
             "cold reads": last.coldReads - first.coldReads,
-            "longest pass ms": worst.longestRunMs,
-            "longest block ms": worst.longestBlockedMs,
-            "longest pause ms": worst.longestMs,
+            ...pauses,
           },
         };
       } finally {

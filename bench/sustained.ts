@@ -3,7 +3,6 @@
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Case, Sample, Side } from "./lib/figures.js";
 import { type MachineFigures, watchMachine } from "./lib/machine-watch.js";
 import type { Question } from "./lib/question.js";
@@ -19,7 +18,6 @@ const RECORD_BYTES = 1024;
 const SEGMENT = 128 << 20;
 /** What stays on the disk; older segments are removed meanwhile, so that the disk does not fill. */
 const KEEP_SEGMENTS = 64;
-const LOOK_EVERY_MS = 500;
 
 type Mode = "MAPPED" | "FILE_CHANNEL";
 
@@ -46,28 +44,6 @@ function sampleOf({ load, serverCpu, othersCores, stolenCores }: ServerLoad, mac
     latency: load.latency,
     timeline,
   };
-}
-
-/** Runs `load` and asks meanwhile what the loop's longest pause was; asking at the end alone would be as good, but for a dead broker. */
-async function watchLoop<T>(
-  server: WatchedServer,
-  load: Promise<T>,
-): Promise<{ result: T; pauses: Sample["details"] }> {
-  const worst = { longestMs: 0, longestRunMs: 0, longestBlockedMs: 0, longestQueuedMs: 0 };
-  for (let going = true; going; ) {
-    going = await Promise.race([load.then(() => false), sleep(LOOK_EVERY_MS, true)]);
-    const { loop } = await server.look();
-    for (const key of ["longestMs", "longestRunMs", "longestBlockedMs", "longestQueuedMs"] as const) {
-      worst[key] = Math.max(worst[key], loop?.[key] ?? Number.NaN);
-    }
-  }
-  const pauses = {
-    "longest pause ms": worst.longestMs,
-    "longest pass ms": worst.longestRunMs,
-    "longest block ms": worst.longestBlockedMs,
-    "longest wait for a processor ms": worst.longestQueuedMs,
-  };
-  return { result: await load, pauses };
 }
 
 const settingsOf = (directory: string, mode: Mode) => ({
@@ -104,8 +80,12 @@ function caseOf(stand: Stand, mode: Mode, rate: number | undefined): Case {
         const server = await WatchedServer.start(stand, settingsOf(join(directory, "data"), mode), { loop: true });
         try {
           await server.look();
-          const { result, machine } = await watchMachine(() => watchLoop(server, loadServer(stand, server, load)));
-          const sample = sampleOf(result.result, machine);
+          const { result, machine } = await watchMachine(async () => {
+            const running = loadServer(stand, server, load);
+            const pauses = await server.pausesDuring(running);
+            return { load: await running, pauses };
+          });
+          const sample = sampleOf(result.load, machine);
           return { ...sample, details: { ...sample.details, ...result.pauses } };
         } finally {
           await server.kill();

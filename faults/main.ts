@@ -3,9 +3,9 @@
 
 import { existsSync } from "node:fs";
 import { copyFile, readFile, writeFile } from "node:fs/promises";
-import { constants } from "node:os";
 import { join, resolve } from "node:path";
 import { UnfitStand } from "../bench/lib/environment.js";
+import { endBySignals } from "../bench/lib/signals.js";
 import { type Asked, parseArguments, UsageError, usage } from "./lib/arguments.js";
 import { keepOutcomes, type Outcome, writeOutcome } from "./lib/outcome.js";
 import { productOf } from "./lib/product.js";
@@ -45,7 +45,7 @@ export async function main(root: string, argv: readonly string[], all: readonly 
   const data = resolve(asked.directory ?? join(root, ".cache", "faults", "data"));
   const built = productOf(asked.product === undefined ? root : resolve(asked.product));
   try {
-    if (!existsSync(join(built.dist, "broker.js"))) throw new UsageError(`--product: ${built.dist} has no broker.js`);
+    if (!existsSync(join(built.dist, "broker.js"))) throw new UsageError(`no product: ${built.dist} has no broker.js`);
     await prepareData(data);
   } catch (error) {
     if (!(error instanceof UsageError || error instanceof UnfitStand)) throw error;
@@ -140,9 +140,7 @@ const picturesIn = (line: string): string[] =>
 /** Ends the process with 0, 1 (a failure) or 2 (usage). */
 export async function runMain(root: string, argv: readonly string[]): Promise<void> {
   // By an exit, so that what runs for a rung ends with it (broker-process.ts).
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    process.once(signal, () => process.exit(128 + constants.signals[signal]));
-  }
+  endBySignals();
   try {
     process.exitCode = await main(root, argv);
   } catch (error) {

@@ -75,7 +75,7 @@ const unescaped = (text: string): string =>
 
 /** The mount that holds `directory`, a path without links: the longest mount point that is a prefix of it. */
 export function mountOf(mounts: string, directory: string): Mount {
-  let best: Mount & { point: string } = { point: "", type: "unknown", options: "" };
+  let best: Mount & { point: string } = { point: "", type: UNKNOWN, options: "" };
   for (const line of mounts.split("\n")) {
     const [, point, type, options] = line.split(" ").map(unescaped);
     if (point === undefined || options === undefined || point.length < best.point.length) continue;

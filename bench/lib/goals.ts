@@ -203,7 +203,7 @@ export const goals: readonly Goal[] = [
     what: "PRODUCE p99 beside a reader of cold data, to without",
     atMost: 1.5,
     read: ratio,
-    reason: "three samples lie around the goal: the run before had 1.27 (0.59 – 2.04)",
+    reason: "its samples spread by more than the half that is asked for, and lie on both sides of it from run to run",
   },
   {
     question: "client-consumer",

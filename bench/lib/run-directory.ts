@@ -7,10 +7,11 @@
 
 import "./children.js"; // its servers are ended first
 import { rmSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, realpath, rename, rm, rmdir, stat, statfs } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { mkdtemp, readdir, realpath, rename, rm, rmdir, stat, statfs } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import { type DirectoryLock, native } from "../../src/native/binding.js";
 import { refuseMemory, UnfitStand } from "./environment.js";
+import { makeDirectories } from "./make-directories.js";
 
 const PREFIX = "run-";
 const LOCK = "LOCK";
@@ -31,7 +32,7 @@ export async function takeDirectory(asked: string, room = ROOM_BYTES_MIN): Promi
   const path = resolve(asked);
   const made: string[] = [];
   try {
-    await makeDirectory(path, made);
+    await makeDirectories(path, made);
     const real = await realpath(path);
     await refuseMemory(real);
     await removeLeft(real);
@@ -52,21 +53,6 @@ export async function leaveDirectory(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true, maxRetries: 5 });
   held.get(path)?.release();
   held.delete(path);
-}
-
-/** Step by step: mkdir's `recursive` tries for ever where a parent is there and says ENOENT all the same, as /proc does. */
-async function makeDirectory(path: string, made: string[]): Promise<void> {
-  const there = await stat(path).catch(() => undefined);
-  if (there?.isDirectory()) return;
-  if (there !== undefined) throw new UnfitStand(`${path} is no directory`);
-  const parent = dirname(path);
-  if (parent !== path) await makeDirectory(parent, made);
-  await mkdir(path).then(
-    () => made.push(path),
-    (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EEXIST") throw error;
-    },
-  );
 }
 
 async function refuseNoRoom(path: string, room: number): Promise<void> {

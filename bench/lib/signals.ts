@@ -1,4 +1,4 @@
-// A signal ends the bench by an exit, so that what goes with an exit goes: servers (children.ts) and directories (run-directory.ts).
+// A signal ends the bench, and the ladder of faults, by an exit, so that what goes with an exit goes: servers (children.ts) and directories (run-directory.ts).
 
 import { constants } from "node:os";
 

@@ -5,11 +5,14 @@ import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { endsWithUs } from "./children.js";
 import type { WatchedLook } from "./loop-watch.js";
 import type { Stand } from "./stand.js";
 
 const READY_MS = 60_000;
+/** Often enough that cold-reader drops what was read before it is read again: a pass over its log takes longer. */
+const LOOK_EVERY_MS = 250;
 
 export interface WatchedSettings {
   readonly [key: string]: string | number | boolean;
@@ -84,6 +87,30 @@ export class WatchedServer {
   /** Seconds of processor time of all threads so far, to the nanosecond: /proc/PID/stat counts in hundredths of a second. */
   async cpuSeconds(): Promise<number> {
     return threadsCpuSeconds(this.pid);
+  }
+
+  /**
+   * What was longest of the loop while `load` ran, asked for again and again: at the end alone a broker that died would have no answer. `seen` gets
+   * each look.
+   */
+  async pausesDuring(
+    load: Promise<unknown>,
+    seen: (look: WatchedLook) => Promise<void> | void = () => undefined,
+  ): Promise<Readonly<Record<string, number>>> {
+    const worst = { longestMs: 0, longestRunMs: 0, longestBlockedMs: 0, longestQueuedMs: 0 };
+    const keys = Object.keys(worst) as (keyof typeof worst)[];
+    for (let going = true; going; ) {
+      going = await Promise.race([load.then(() => false), sleep(LOOK_EVERY_MS, true)]);
+      const look = await this.look();
+      for (const key of keys) worst[key] = Math.max(worst[key], look.loop?.[key] ?? Number.NaN);
+      await seen(look);
+    }
+    return {
+      "longest pause ms": worst.longestMs,
+      "longest pass ms": worst.longestRunMs,
+      "longest block ms": worst.longestBlockedMs,
+      "longest wait for a processor ms": worst.longestQueuedMs,
+    };
   }
 
   async stop(): Promise<void> {

@@ -1,10 +1,10 @@
 // The page about the peers (docs/peers.md): what each promises when it acknowledges, what in the comparison flatters whom, and the figures, each
 // peer's out of the last run that asked for it. Pure.
 
-import { type Environment, LOCAL_CHANGES } from "../lib/environment.js";
+import type { Environment } from "../lib/environment.js";
 import { type CaseResult, type SideResult, shortNumber } from "../lib/figures.js";
 import { goalRows } from "../lib/goals.js";
-import { OTHERS } from "../lib/report.js";
+import { OTHERS, unrepeatable } from "../lib/report.js";
 import { peerGoalsOf } from "./goals.js";
 import type { Setting } from "./peer.js";
 
@@ -125,9 +125,9 @@ function section(result: PeerResult): string {
   return [
     `## ${name} ${version}`,
     "",
-    ...(e.commit.includes(LOCAL_CHANGES)
-      ? [`**Cannot be repeated:** measured at commit ${e.commit}, so what ran is in no commit.`, ""]
-      : []),
+    ...[unrepeatable({ environment: e, sections: [] })].flatMap((warning) =>
+      warning === undefined ? [] : [warning, ""],
+    ),
     ...(others > OTHERS_MAX
       ? [
           `**Doubtful:** other programs used up to ${others.toFixed(1)} of the ${e.cores} cores meanwhile (column *${OTHERS}*). Rates and ratios are of such an hour; ` +

@@ -3,7 +3,7 @@
 
 import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Environment, environment } from "../../bench/lib/environment.js";
+import { type Environment, environment, LOCAL_CHANGES } from "../../bench/lib/environment.js";
 import type { Failure, Skipped } from "./rung.js";
 
 /** Of the environment what an oracle's word depends on. */
@@ -46,7 +46,7 @@ export async function writeOutcome(root: string, outcome: Outcome): Promise<void
 export async function keepOutcomes(root: string): Promise<Outcome[]> {
   const kept = join(root, "faults", "runs.jsonl");
   const here = (await readLines(join(directoryOf(root), "runs.jsonl")))
-    .filter(({ where }) => !where.commit.includes("local changes"))
+    .filter(({ where }) => !where.commit.includes(LOCAL_CHANGES))
     .map((outcome) => withoutThisMachine(outcome, root));
   const all = [...(await readLines(kept)), ...here].map((outcome) => JSON.stringify(outcome));
   const lines = [...new Set(all)].map((line) => JSON.parse(line) as Outcome);

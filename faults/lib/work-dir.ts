@@ -1,33 +1,29 @@
 // Where a rung works: a directory of its own below the one that was asked for. Nothing that somebody else has there is ever touched.
 
-import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { refuseMemory, UnfitStand } from "../../bench/lib/environment.js";
+import { makeDirectories } from "../../bench/lib/make-directories.js";
 
 /** In each directory that was made here, so that only such a one is removed. */
 const MARK = ".made-by-millrace-faults";
 
-/** Makes `data` if it is not there. Throws {@link UnfitStand} where no rung can work, before anything is made. */
+/** Makes `data` if it is not there. Throws {@link UnfitStand} where no rung can work, and then leaves no directory that was not there. */
 export async function prepareData(data: string): Promise<void> {
   const path = resolve(data);
   await refuseMemory(await nearest(path)).catch((error: unknown) => {
     if (!(error instanceof UnfitStand)) throw error;
     throw new UnfitStand(`${path} lies in memory, where no barrier does anything: --dir takes a directory on a disk`);
   });
+  const made: string[] = [];
   try {
-    await makeDirectories(path);
+    await makeDirectories(path, made);
     // Whether it takes files.
     await rm(await mkdtemp(join(path, "try-")), { recursive: true });
   } catch (error) {
+    for (const each of made.toReversed()) await rmdir(each).catch(() => undefined);
     throw new UnfitStand(`nothing can be written to ${path}: ${(error as Error).message}`, { cause: error });
   }
-}
-
-/** Not by mkdir's `recursive`, which tries for ever where a parent is there and says ENOENT all the same, as /proc does. */
-async function makeDirectories(path: string): Promise<void> {
-  if ((await stat(path).catch(() => undefined))?.isDirectory()) return;
-  await makeDirectories(dirname(path));
-  await mkdir(path);
 }
 
 async function nearest(path: string): Promise<string> {

@@ -1,19 +1,11 @@
 // Bounds that are taken away: of lengths, counts and ends that come from outside. The rung `input` notices them.
 
-import type { Mutant } from "./mutant.js";
+import { alike, type Mutant } from "./mutant.js";
 
 /** Enough for its decoders, its broker and the corpus of its fuzzers. */
 const SECONDS = 30;
 
-export const bound = (name: string, file: string, from: string, to: string): Mutant => ({
-  name,
-  safeguard: "bound",
-  file,
-  from,
-  to,
-  rung: "input",
-  seconds: SECONDS,
-});
+export const bound = alike({ safeguard: "bound", rung: "input", seconds: SECONDS });
 
 export const bounds: readonly Mutant[] = [
   bound(

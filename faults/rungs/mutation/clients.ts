@@ -1,19 +1,11 @@
 // What one client may do is bounded, in time and in bytes: one entry for each safeguard that the first part of the rung `load` watches, where few play.
 
-import type { Mutant } from "./mutant.js";
+import { alike, type Mutant } from "./mutant.js";
 
 /** Its crowds are not needed for that: it ends where it finds something. */
 const SECONDS = 20;
 
-const abuse = (name: string, file: string, from: string, to: string): Mutant => ({
-  name,
-  safeguard: "bound",
-  file,
-  from,
-  to,
-  rung: "load",
-  seconds: SECONDS,
-});
+const abuse = alike({ safeguard: "bound", rung: "load", seconds: SECONDS });
 
 export const clients: readonly Mutant[] = [
   abuse(

@@ -23,6 +23,11 @@ export interface Mutant {
   readonly covered?: string;
 }
 
+/** Makes mutants that are alike but for what they take away. */
+export const alike =
+  (common: Omit<Mutant, "name" | "file" | "from" | "to">) =>
+  (name: string, file: string, from: string, to: string): Mutant => ({ name, file, from, to, ...common });
+
 /** The text with the mutation. Throws when the place is not there, or there more than once. */
 export function mutated(text: string, { name, file, from, to }: Mutant): string {
   const at = text.indexOf(from);

@@ -1,22 +1,11 @@
 // What is on the disk before something else may count on it: names of files, the checkpoint, the boot. More of the barriers and orders of mutants.ts.
 
-import type { Mutant } from "./mutant.js";
+import { alike, type Mutant } from "./mutant.js";
 
 const ROUNDS = 60;
 
-const order = (name: string, file: string, from: string, to: string): Mutant => ({
-  name,
-  safeguard: "order of publication",
-  file,
-  from,
-  to,
-  rung: "power-cut",
-  rounds: ROUNDS,
-});
-const barrier = (name: string, file: string, from: string, to: string): Mutant => ({
-  ...order(name, file, from, to),
-  safeguard: "barrier",
-});
+const order = alike({ safeguard: "order of publication", rung: "power-cut", rounds: ROUNDS });
+const barrier = alike({ safeguard: "barrier", rung: "power-cut", rounds: ROUNDS });
 const COMMITS = "commits the journal in which the names are, on ext4 and on XFS";
 /** No rung can see it here. */
 const covered = (mutant: Mutant, why: string): Mutant => ({ ...mutant, rounds: 30, covered: why });

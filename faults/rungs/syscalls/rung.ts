@@ -38,7 +38,7 @@ formats with rolls and retention in between, reads of old and new segments, the 
 sample of them by the seed, as many as fit into its bound; by hand all are run (\`--seconds\`). The shim's counts are compared with those of strace.
 
 Every request gets an answer, or its connection ends, within a deadline; so does the start and the stop. The process never ends by itself; a start may be refused with a documented message and exit code, a stop
-may end with 1 and say so. A barrier that fails is told by an answer, an exit code or the log. After STORAGE_FAILURE no write is taken; LOG_FULL goes away by itself when the next call succeeds. An interrupted call, a short one, one that would block, and a
+may end with 1 and say so. A barrier that fails is told by an answer, an exit code or the log, but for one of a segment that is made ready ahead and holds nothing, for want of room: that is made anew when it is needed. After STORAGE_FAILURE no write is taken; LOG_FULL goes away by itself when the next call succeeds. An interrupted call, a short one, one that would block, and a
 line of the log that cannot be written are not noticed by any client. Behind the start without faults everything is there that was acknowledged, \`WRITTEN\` as well as \`FORCED\`, with its bytes; every partition
 opens and takes writes.
 `.trim();
@@ -125,9 +125,8 @@ async function run(stage: Stage): Promise<RungResult> {
   const bounded = stage.rounds === undefined && only === undefined;
   const seconds = stage.seconds ?? (bounded ? SECONDS : Number.POSITIVE_INFINITY);
   const until = performance.now() + seconds * 1000;
-  const fitting = cases.filter(
-    ({ base, injection }) => only === undefined || new RegExp(only).test(nameOf(base, injection)),
-  );
+  const fits = only === undefined ? undefined : new RegExp(only);
+  const fitting = cases.filter(({ base, injection }) => fits?.test(nameOf(base, injection)) !== false);
   if (fitting.length === 0)
     throw new Error(`no case has a name that fits ${only}; one is "${nameOf(cases[0].base, cases[0].injection)}"`);
   const wanted = fitting.slice(0, stage.rounds ?? fitting.length);

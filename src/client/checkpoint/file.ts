@@ -127,9 +127,10 @@ class FileCheckpoints implements CheckpointStore {
 
   private async needDirectory(): Promise<void> {
     const directory = dirname(await leadsTo(this.path));
-    const found = await stat(directory).catch(() => undefined);
-    if (found?.isDirectory()) return;
-    throw checkpointFailure(`the checkpoint ${this.path} cannot be written: the directory ${directory} is not there`);
+    await stat(directory).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") this.failed("read", error);
+      throw checkpointFailure(`there is no checkpoint ${this.path}, and the directory ${directory} is not there`);
+    });
   }
 
   private failed(what: string, error: unknown): never {
